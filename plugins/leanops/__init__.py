@@ -1,0 +1,1 @@
+"""lean-ops: an Iceberg lakehouse for IoT topics, run by Airflow."""

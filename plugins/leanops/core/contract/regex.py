@@ -1,0 +1,36 @@
+"""The regular expressions a contract may use: those that Python and Java read alike and that cannot run away."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Final
+
+ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
+GROUP: Final = re.compile(r"(?<!\\)\(\?(?!:)")
+CLASS_TRAP: Final = re.compile(r"&&|--|~~|\|\||\[[^\]]*\[")
+NESTED_REPEAT: Final = re.compile(r"[+*}]\)(?:[+*]|\{\d+,)")
+PLAIN_ESCAPES: Final = frozenset("dwsDWSntr.^$*+?{}[]()|\\/-'\"")
+
+
+def regex_objection(pattern: str) -> str | None:
+    """Why the pattern is not allowed, or None."""
+    for match in ESCAPE.finditer(pattern):
+        if match[1] not in PLAIN_ESCAPES:
+            return f"the escape \\{match[1]} is not among those that Python and Java share"
+    if GROUP.search(pattern):
+        return "look-around, flags and named groups are not allowed"
+    if re.search(r"[+*?}]\+", pattern):
+        return "possessive repeats are not allowed"
+    if NESTED_REPEAT.search(pattern):
+        return "a repeat inside a repeat can take for ever"
+    bare = ESCAPE.sub("", pattern)
+    if CLASS_TRAP.search(bare):
+        return "Java reads this character class in another way"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            re.compile(pattern)
+    except (re.error, FutureWarning) as error:
+        return f"it does not compile ({error})"
+    return None
