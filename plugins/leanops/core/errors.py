@@ -11,7 +11,7 @@ SHOWN_CHARACTERS = 80
 
 def shown(value: Any) -> str:
     """A value as an error may print it: one line, escaped, cut where it is long."""
-    text = value if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) else str(value)
     escaped = ascii(text)[1:-1] if isinstance(value, str) else text
     if len(escaped) > SHOWN_CHARACTERS:
         escaped = f"{escaped[:SHOWN_CHARACTERS]}… ({len(text)} characters)"

@@ -81,7 +81,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _quality(entry: dict[str, Any]) -> Quality:
     """A stricter maximum than the default draws the default warning down with it."""
-    ratios = {key: Decimal(value) for key, value in entry.items()}
+    ratios = {key: Decimal(str(value)) for key, value in entry.items()}
     if "max_rejected_ratio" in ratios:
         ratios.setdefault("warn_rejected_ratio", min(Quality.warn_rejected_ratio, ratios["max_rejected_ratio"]))
     return Quality(**ratios)
@@ -97,6 +97,7 @@ class _Reader:
         self._envelope: list[Column] = []
         self._payload: list[Column] = []
         self._rules: list[RowRule] = []
+        self._unread = False
 
     def read(self) -> None:
         if self._sound("table_name"):
@@ -153,6 +154,9 @@ class _Reader:
             where = f"{key}[{index}]"
             if self._sound(where) and (column := column_of(entry, self.faults, where)):
                 columns.append(column)
+            else:
+                self._unread = True
+        self._unread |= not self._sound(key)
         return columns
 
     def _check_envelope(self) -> None:
@@ -215,14 +219,13 @@ class _Reader:
         if "payload_columns" not in self.document:
             self._add("rules", "rules without payload_columns", "rules over Curated's columns", "Drop the rules.")
             return
-        declared = len(self.document["payload_columns"]) + len(self.document["envelope_columns"])
         types = {column.name: column.type for column in (*self._envelope, *self._payload)}
         seen: set[str] = set()
         for index, rule in enumerate(rules):
             if rule["name"] in seen:
                 self._add(f"rules[{index}].name", f"{shown(rule['name'])} again", "each name once", "Rename it.")
             seen.add(rule["name"])
-            if len(types) != declared:
+            if self._unread:
                 continue  # a column it names may be among those that could not be read
             try:
                 self._rules.append(RowRule(rule["name"], rule["check"], parsed(rule["check"], types)))
@@ -236,7 +239,7 @@ class _Reader:
         partitioning = Partitioning(**self.document["partitioning"]) if self._sound("partitioning") else Partitioning()
         partitions = partitioning.history_months * partitioning.buckets
         if partitions > PARTITION_LIMIT:
-            found = f"{partitions} partitions (history_months × buckets)"
+            found = f"{partitions} partitions (history_months times buckets)"
             self._add("partitioning", found, f"up to {PARTITION_LIMIT}", "Use fewer buckets.")
         declared = len(self._envelope) + len(self._payload)
         budget = self.document.get("column_budget", 500)
@@ -253,6 +256,7 @@ class _Reader:
                 found = f"{retention.snapshot_days} days, RAW is kept {retention.raw_days}"
                 self._add("retention.snapshot_days", found, "up to raw_days", "Lower it, or raise raw_days.")
         if self._sound("approve_breaking") and self._sound("schema_version"):
-            if self.document["approve_breaking"]["from_version"] == self.document["schema_version"]:
-                found = f"{self.document['schema_version']}, this version itself"
-                self._add("approve_breaking.from_version", found, "the active version", "Name the version it replaces.")
+            version = self.document["schema_version"]
+            if self.document["approve_breaking"]["from_version"] == version:
+                path, found = "approve_breaking.from_version", f"{version}, this version itself"
+                self._add(path, found, "the active version", "Name the version it replaces.")

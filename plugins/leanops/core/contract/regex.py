@@ -9,7 +9,8 @@ from typing import Final
 ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 GROUP: Final = re.compile(r"(?<!\\)\(\?(?!:)")
 CLASS_TRAP: Final = re.compile(r"&&|--|~~|\|\||\[[^\]]*\[")
-NESTED_REPEAT: Final = re.compile(r"[+*}]\)(?:[+*]|\{\d+,)")
+CHARACTER_CLASS: Final = re.compile(r"\[\^?\]?[^\]]*\]")
+INNERMOST_GROUP: Final = re.compile(r"\((?:\?:)?([^()]*)\)([*+{]?)")
 PLAIN_ESCAPES: Final = frozenset("dwsDWSntr.^$*+?{}[]()|\\/-'\"")
 
 
@@ -22,8 +23,8 @@ def regex_objection(pattern: str) -> str | None:
         return "look-around, flags and named groups are not allowed"
     if re.search(r"[+*?}]\+", pattern):
         return "possessive repeats are not allowed"
-    if NESTED_REPEAT.search(pattern):
-        return "a repeat inside a repeat can take for ever"
+    if _repeats_a_choice(CHARACTER_CLASS.sub("x", ESCAPE.sub("x", pattern))):
+        return "a repeated group with a choice or a repeat inside can take for ever"
     bare = ESCAPE.sub("", pattern)
     if CLASS_TRAP.search(bare):
         return "Java reads this character class in another way"
@@ -34,3 +35,13 @@ def regex_objection(pattern: str) -> str | None:
     except (re.error, FutureWarning) as error:
         return f"it does not compile ({error})"
     return None
+
+
+def _repeats_a_choice(bare: str) -> bool:
+    """Works inwards out: a group that is done becomes one letter, or a repeat sign if something in it varies."""
+    while match := INNERMOST_GROUP.search(bare):
+        varies = any(sign in match[1] for sign in "|*+?,")
+        if varies and match[2]:
+            return True
+        bare = bare[: match.start()] + ("x?" if varies else "x") + bare[match.end(1) + 1 :]
+    return False
