@@ -1,0 +1,85 @@
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+AIRFLOW := .venv/airflow/bin
+SPARK := .venv/spark/bin
+TOOLS := .venv/tools/bin
+
+export PYTHONPATH := $(CURDIR)/plugins:$(CURDIR)
+# Airflow writes its settings and its database where this points, by default into the home folder.
+export AIRFLOW_HOME := $(CURDIR)/build/airflow
+
+SHELL_SCRIPTS = $$(git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run)
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## make or update the environments in .venv and fetch the jars
+	@$(PYTHON) -m local.setup
+
+.PHONY: lock
+lock: ## resolve local/setup/*.in again and write the locks
+	@$(PYTHON) -m local.setup.compile
+
+.PHONY: test test-airflow test-spark
+test: test-airflow test-spark ## run all tests
+
+test-airflow: setup
+	$(AIRFLOW)/python -m pytest -m "not spark"
+
+# The core also runs on Glue, under an older Python.
+test-spark: setup
+	JAVA_HOME=$$(cat .venv/java_home) PYSPARK_PYTHON=$(CURDIR)/$(SPARK)/python \
+		$(SPARK)/python -m pytest tests/core $(wildcard tests/spark_jobs)
+
+LINTS := lint-ruff lint-types lint-imports lint-shell lint-yaml lint-security
+
+.PHONY: lint $(LINTS)
+lint: $(LINTS) ## check style, types, import directions, scripts, YAML and security
+$(LINTS): setup
+
+lint-ruff:
+	$(TOOLS)/ruff check .
+	$(TOOLS)/ruff format --check .
+
+lint-types:
+	$(TOOLS)/mypy --python-executable $(AIRFLOW)/python
+
+lint-imports:
+	$(TOOLS)/lint-imports
+
+lint-shell:
+	$(TOOLS)/shellcheck $(SHELL_SCRIPTS)
+
+lint-yaml:
+	$(TOOLS)/yamllint --strict .
+
+lint-security:
+	$(TOOLS)/bandit --quiet --configfile pyproject.toml --recursive local plugins
+
+.PHONY: schema
+schema: setup ## write the contract's JSON Schema to schemas/
+	$(AIRFLOW)/python -m leanops.core.contract --schema > schemas/contract.schema.json
+
+.PHONY: format
+format: setup ## let ruff rewrite what it can
+	$(TOOLS)/ruff check --fix .
+	$(TOOLS)/ruff format .
+
+.PHONY: demo
+demo: setup ## show the product at work
+	$(AIRFLOW)/python -m local.demo
+
+.PHONY: bench
+bench: setup ## run the benchmarks, or only NAME=…
+	$(AIRFLOW)/python -m tests.benchmarks $(NAME)
+
+.PHONY: clean
+clean: ## remove what was built, but not the environments
+	rm -rf build .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
