@@ -84,8 +84,8 @@ def tables_of(names: Names) -> set[str]:
         ("orders\n", "it does not match"),
         ("orders\x00", "it does not match"),
         ("${env:SECRET}", "it does not match"),
-        ("оrders", "U+043E is not an ASCII letter"),  # noqa: RUF001  the look-alike is the point
-        ("orders２", "U+FF12 is not an ASCII letter"),  # noqa: RUF001
+        ("оrders", "U+043E is not an ASCII letter"),  # Cyrillic
+        ("orders２", "U+FF12 is not an ASCII letter"),
         ("ords\u200b", "U+200B is not an ASCII letter"),
         ("a" * 41, "it does not match"),
         ("select", "it is a reserved word of SQL"),

@@ -23,7 +23,7 @@ NOON = datetime(2026, 3, 31, 12, tzinfo=UTC)
 def test_the_version_order_is_total_antisymmetric_and_transitive(a: Version, b: Version, c: Version) -> None:
     assert (a < b) + (a == b) + (a > b) == 1
     assert (a < b) == (b > a)
-    if a <= b and b <= c:
+    if a <= b <= c:
         assert a <= c
 
 

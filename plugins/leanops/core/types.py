@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Final
+from typing import Final, cast
 
 Value = str | int | float | Decimal | bool | date | datetime
 
@@ -95,9 +95,8 @@ def _decimal(text: str, precision: int, scale: int) -> Decimal:
     if len(text) > NUMBER_LENGTH or not NUMBER.fullmatch(text):
         raise NotOfType(text)
     parts = Decimal(text).as_tuple()
-    exponent = parts.exponent
+    exponent = cast(int, parts.exponent)  # the pattern admits neither NaN nor Infinity
     digits = "".join(map(str, parts.digits)).lstrip("0")
-    assert isinstance(exponent, int)  # the pattern admits neither NaN nor Infinity
     significant = digits.rstrip("0")
     exponent += len(digits) - len(significant)
     if significant and (-exponent > scale or len(significant) + exponent > precision - scale):

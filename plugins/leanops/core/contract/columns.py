@@ -150,7 +150,7 @@ def violated_rules(column: Column, value: Value) -> Iterator[str]:
         above = bounds.maximum is not None and value > bounds.maximum  # type: ignore[operator]
         if below or above:
             yield "range"
-    if column.regex is not None and not re.fullmatch(column.regex, str(value)):
+    if column.regex is not None and not re.fullmatch(column.regex, str(value), re.ASCII):
         yield "regex"
     if (length := column.length) is not None:
         size = len(str(value))

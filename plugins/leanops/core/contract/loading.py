@@ -141,7 +141,7 @@ class _Reader:
     def _sound(self, path: str) -> bool:
         """Whether the key is there and nothing in it is misshapen."""
         inside = (path, f"{path}.", f"{path}[")
-        key = path.split("[")[0].split(".")[0]
+        key = path.partition("[")[0].partition(".")[0]
         return key in self.document and not any(p == path or p.startswith(inside[1:]) for p in self._misshapen)
 
     def _add(self, path: str, found: str, allowed: str, remedy: str) -> None:

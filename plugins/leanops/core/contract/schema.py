@@ -91,7 +91,7 @@ PAYLOAD_COLUMN: Final = _object(
         "default": SCALAR | {"description": "taken where the value is missing"},
         "enum": {"type": "array", "description": "the only values", "items": SCALAR, "minItems": 1, "maxItems": 1000},
         "range": _object("both ends included", {"min": BOUND, "max": BOUND}),
-        "regex": _text("matches the whole text; no look-around, no back-references", longest=500),
+        "regex": _text("matches the whole text; \\d \\w \\s are ASCII; no look-around or back-reference", longest=500),
         "length": _object("in characters", {"min": _whole("least", 0, 10**6), "max": _whole("most", 0, 10**6)}),
         "pii": _object(
             "what Curated keeps of a personal value",

@@ -3,7 +3,8 @@
 check      = and_check {"or" and_check}
 and_check  = not_check {"and" not_check}
 not_check  = "not" not_check | predicate
-predicate  = sum [("=" | "!=" | "<" | "<=" | ">" | ">=") sum | "is" ["not"] "null" | ["not"] "in" "(" literal {"," literal} ")"]
+predicate  = sum [comparator sum | "is" ["not"] "null" | ["not"] "in" "(" literal {"," literal} ")"]
+comparator = "=" | "!=" | "<" | "<=" | ">" | ">="
 sum        = product {("+" | "-") product}
 product    = atom {"*" atom}
 atom       = number | 'text' | "true" | "false" | column | "(" check ")"
