@@ -54,6 +54,8 @@ class CatalogSettings:
         properties = {
             prefix: "org.apache.iceberg.spark.SparkCatalog",
             f"{prefix}.warehouse": self.warehouse,
+            # Runs side by side must see each other's commits.
+            f"{prefix}.cache-enabled": "false",
         }
         if self.kind == "hadoop":
             properties[f"{prefix}.type"] = "hadoop"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +14,8 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+ROOT = Path(__file__).parents[1]
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
@@ -18,6 +23,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from local.setup.jars import locked
     from spark_jobs.session import CatalogSettings, spark_session
 
+    # PySpark hands moments out in the process's own zone; its workers are processes of their own.
+    os.environ |= {"TZ": "UTC", "PYTHONPATH": f"{ROOT / 'plugins'}:{ROOT}", "PYSPARK_PYTHON": sys.executable}
+    time.tzset()
     folder: Path = tmp_path_factory.mktemp("spark")
     session = spark_session(
         CatalogSettings(warehouse=str(folder / "warehouse"), kind="hadoop"),

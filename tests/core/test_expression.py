@@ -21,6 +21,8 @@ COLUMNS = {
         "refund": "BOOLEAN",
         "day": "DATE",
         "at": "TIMESTAMP",
+        "wide": "DECIMAL(38,10)",
+        "count": "BIGINT",
     }.items()
 }
 ROW: dict[str, Value | None] = {
@@ -31,6 +33,8 @@ ROW: dict[str, Value | None] = {
     "refund": False,
     "day": date(2026, 1, 2),
     "at": datetime(2026, 1, 2, 3, tzinfo=UTC),
+    "wide": Decimal("1234567890123456789012345678.0123456789"),
+    "count": 2**63 - 1,
 }
 
 
@@ -51,6 +55,9 @@ ROW: dict[str, Value | None] = {
         ("amount is not null and not amount is null", True),
         ("(fee + 1) * 2 = 6", True),
         ("fee in (1, -2, 2)", True),
+        ("count * 99999999999999999 = 922337203685477571476627963145224193", True),
+        ("wide > 1234567890123456789012345678.0123456788", True),
+        ("wide * reading > 0", True),
     ],
 )
 def test_a_check_over_a_row(check: str, value: bool) -> None:
@@ -101,7 +108,12 @@ def test_the_columns_of_a_check() -> None:
         ("(fee > 1", "')' is missing at character 9: '(fee > 1'. Write ) here."),
         ("not fee", "'not' before something that is not true or false at character 1: 'not fee'. Compare it first."),
         ("fee and refund", "'and' joins something that is not true or false at character 1: 'fee and refund'. Compare it first."),
-        ("sleep(9) > 1", "there is no column 'sleep' at character 1: 'sleep(9) > 1'. Use one of: amount, at, day, fee, method, reading, refund."),
+        ("sleep(9) > 1", "there is no column 'sleep' at character 1: 'sleep(9) > 1'. Use one of: amount, at, count, day, fee, method, reading, refund, wide."),
+        ("wide + 1 > 0", "'+' may need 39 digits, 38 can be exact at character 6: 'wide + 1 > 0'. Use columns and literals with fewer digits, or a DOUBLE."),
+        ("count * count > 0", "'*' may need 39 digits, 38 can be exact at character 7: 'count * count > 0'. Use columns and literals with fewer digits, or a DOUBLE."),
+        ("not wide = 0.12345678901", "'=' may need 39 digits, 38 can be exact at character 5: 'not wide = 0.12345678901'. Use columns and literals with fewer digits, or a DOUBLE."),
+        ("count in (1, 0.12345678901234567890)", "'in' may need 39 digits, 38 can be exact at character 7: 'count in (1, 0.12345678901234567890)'. Use columns and literals with fewer digits, or a DOUBLE."),
+        (f"reading > {'9' * 39}", f"the number may need 39 digits, 38 can be exact at character 11: 'reading > {'9' * 39}'. Use columns and literals with fewer digits, or a DOUBLE."),
         ("= 1", "unexpected '=' at character 1: '= 1'. Write a column, a number or 'text' here."),
     ],
 )  # fmt: skip

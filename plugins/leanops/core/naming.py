@@ -25,6 +25,7 @@ PARSE_ERRORS_TABLE: Final = f"{STANDARDIZED_DATABASE}.parse_errors"
 ERRORS_TABLE: Final = f"{CURATED_DATABASE}.errors"
 DLQ_ERRORS_TABLE: Final = f"{RAW_DATABASE}.dlq_errors"
 QUARANTINE_TABLE: Final = f"{RAW_DATABASE}.quarantine"
+DRIFT_LOG_TABLE: Final = f"{OPS_DATABASE}.drift_log"
 
 # Tables and views that live beside the topics' own.
 RESERVED_TOPICS: Final = frozenset({"parse_errors", "errors", "dlq_errors", "quarantine"})

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Final, cast
+from typing import Final
 
 Value = str | int | float | Decimal | bool | date | datetime
 
 INTEGER: Final = re.compile(r"[+-]?[0-9]+")
-NUMBER: Final = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+NUMBER: Final = re.compile(r"(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?")
 DATE: Final = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 TIMESTAMP: Final = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?"
@@ -23,6 +23,8 @@ DECIMAL_TYPE: Final = re.compile(r"DECIMAL\(([1-9]|[12][0-9]|3[0-8]),([0-9]|[12]
 SIMPLE_TYPES: Final = ("STRING", "INT", "BIGINT", "DOUBLE", "BOOLEAN", "DATE", "TIMESTAMP")
 # Longer text than this is no number of any column; the limit keeps a hostile exponent or digit run cheap.
 NUMBER_LENGTH: Final = 400
+# As Java's ZoneOffset; no place on earth is further from UTC than 14 hours.
+WIDEST_OFFSET: Final = timedelta(hours=18)
 # What Iceberg's updateColumn accepts in a v2 table, for the types that a contract can name.
 WIDER: Final = {"INT": ("BIGINT",)}
 
@@ -83,7 +85,7 @@ def _integer(text: str, bits: int) -> int:
 
 
 def _double(text: str) -> float:
-    if len(text) > NUMBER_LENGTH or not NUMBER.fullmatch(text):
+    if len(text) > NUMBER_LENGTH or not NUMBER.fullmatch(text.removeprefix("+")) or text.startswith("+-"):
         raise NotOfType(text)
     value = float(text)
     if value in {float("inf"), float("-inf")}:
@@ -92,19 +94,21 @@ def _double(text: str) -> float:
 
 
 def _decimal(text: str, precision: int, scale: int) -> Decimal:
-    if len(text) > NUMBER_LENGTH or not NUMBER.fullmatch(text):
+    if len(text) > NUMBER_LENGTH or not (match := NUMBER.fullmatch(text)):
         raise NotOfType(text)
-    parts = Decimal(text).as_tuple()
-    exponent = cast(int, parts.exponent)  # the pattern admits neither NaN nor Infinity
-    digits = "".join(map(str, parts.digits)).lstrip("0")
+    sign, whole, fraction, power = (part or "" for part in match.groups())
+    digits = (whole + fraction).lstrip("0")
     significant = digits.rstrip("0")
-    exponent += len(digits) - len(significant)
-    if significant and (-exponent > scale or len(significant) + exponent > precision - scale):
-        raise NotOfType(text)
     if not significant:
         return Decimal((0, (0,), -scale))
+    # Beside at most NUMBER_LENGTH digits, a power of more than three digits leaves no value that fits any column.
+    if len(power.lstrip("+-").lstrip("0")) > 3:
+        raise NotOfType(text)
+    exponent = int(power or "0") - len(fraction) + len(digits) - len(significant)
+    if -exponent > scale or len(significant) + exponent > precision - scale:
+        raise NotOfType(text)
     padded = significant + "0" * (exponent + scale)
-    return Decimal((parts.sign, tuple(map(int, padded)), -scale))
+    return Decimal((1 if sign else 0, tuple(map(int, padded)), -scale))
 
 
 def _boolean(text: str) -> bool:
@@ -142,7 +146,7 @@ def _offset(zone: str | None, text: str) -> timedelta:
     if zone is None or zone == "Z":
         return timedelta()
     hours, minutes = int(zone[1:3]), int(zone[4:6])
-    if hours > 18 or minutes > 59:
-        raise NotOfType(text)
     offset = timedelta(hours=hours, minutes=minutes)
+    if minutes > 59 or offset > WIDEST_OFFSET:
+        raise NotOfType(text)
     return offset if zone[0] == "+" else -offset

@@ -20,6 +20,7 @@ _TIMESTAMP = re.compile(
 )
 _MILLIS = re.compile(r"[0-9]{12,13}")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LONGEST_NUMBER = 400
 
 
 class NotOfType(ValueError):
@@ -45,7 +46,7 @@ def _whole(bits: int) -> Callable[[str], int]:
 
     def whole(text: str) -> int:
         # Python refuses to convert thousands of digits; a number that long is out of range anyway.
-        if not _INTEGER.fullmatch(text) or len(text.lstrip("+-").lstrip("0")) > 20:
+        if len(text) > _LONGEST_NUMBER or not _INTEGER.fullmatch(text) or len(text.lstrip("+-").lstrip("0")) > 20:
             raise NotOfType(text)
         value = int(text.lstrip("+-").lstrip("0") or "0") * (-1 if text[0] == "-" else 1)
         if not -limit <= value < limit:
@@ -57,7 +58,7 @@ def _whole(bits: int) -> Callable[[str], int]:
 
 def _double(text: str) -> float:
     number = text[1:] if text.startswith("+") else text
-    if not _NUMBER.fullmatch(number) or text.startswith("+-"):
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(number) or text.startswith("+-"):
         raise NotOfType(text)
     value = float(number)
     if not isfinite(value):
@@ -67,7 +68,7 @@ def _double(text: str) -> float:
 
 def _decimal(text: str, precision: int, scale: int) -> Decimal:
     match = _NUMBER.fullmatch(text)
-    if not match:
+    if not match or len(text) > _LONGEST_NUMBER:
         raise NotOfType(text)
     sign, whole, fraction, exponent = match.groups()
     digits = (whole + (fraction or "")).lstrip("0")
@@ -116,9 +117,9 @@ def timestamp(text: str) -> datetime:
 def _zone(match: re.Match[str]) -> timezone:
     if not match[9]:
         return UTC
-    if int(match[11]) > 59:
-        raise ValueError(match[11])
     offset = timedelta(hours=int(match[10]), minutes=int(match[11]))
+    if int(match[11]) > 59 or offset > timedelta(hours=18):
+        raise ValueError(match[0])
     return timezone(-offset if match[9] == "-" else offset)
 
 

@@ -1,15 +1,14 @@
 """The truth about a stream: what became of each record, and what the tables hold in the end.
 
-Batches are taken in one after another; after each, its accepted rows are curated. A row that the batch itself
-supersedes never reaches Curated, so where the newest version of a key is rejected, what Curated holds of that key
-depends on how the stream was split: an older valid version is there only if some batch accepted it.
-`Truth.split_dependent` names the keys to which that can happen: newest version rejected, an older one valid. Every
-other key's row is the same for any split.
+Batches are taken in one after another; after each, its accepted rows are curated. Curated shows a key only at the
+version that Standardized has: where that one is rejected, the key is not in Curated. So what the tables hold does not
+depend on how the stream was split.
 
 `first_seen_ts` is the smallest publish_time of the key among all RAW records with a valid payload, whatever became of
-them, and `first_period_reference` that record's period (ties go to the smaller version): neither depends on the split.
+them, and `first_period_reference` that record's period (the smallest, where several share the time).
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -52,20 +51,7 @@ class Truth:
     curated: dict[str, Row]
     curated_keyless: list[Row]
     rejected: list[Rejection]
-    split_dependent: set[str]
-
-
-class _First(NamedTuple):
-    publish_time: datetime
-    version: Version
-    period: str
-
-
-@dataclass
-class _Judged:
-    newest: Version
-    newest_is_valid: bool
-    any_is_valid: bool
+    first: dict[str, tuple[datetime, str]]
 
 
 @dataclass
@@ -73,14 +59,13 @@ class Ledger:
     contract: Contract
     pii_key: bytes = b""
     _batches: set[int] = field(default_factory=set)
-    _taken_in: set[str] = field(default_factory=set)
+    _taken_in: set[tuple[str, datetime]] = field(default_factory=set)
     _standardized: dict[str, Version] = field(default_factory=dict)
     _keyless: list[Version] = field(default_factory=list)
     _curated: dict[str, Row] = field(default_factory=dict)
     _curated_keyless: list[Row] = field(default_factory=list)
     _rejected: list[Rejection] = field(default_factory=list)
-    _first: dict[str, _First] = field(default_factory=dict)
-    _judged: dict[str, _Judged] = field(default_factory=dict)
+    _first: dict[str, tuple[datetime, str]] = field(default_factory=dict)
 
     def take(self, batch: int, messages: Iterable[Message]) -> list[Outcome]:
         """The outcome of each message of the batch, in the order given."""
@@ -97,9 +82,9 @@ class Ledger:
             dispositions[position] = self._disposition(one, position in chosen, newest)
         for position, one in records.items():
             self._note(one)
-            if position in chosen:
-                self._judge(batch, one, dispositions[position] == "accepted")
-        self._taken_in.update(records[position].raw.message_id for position in chosen)
+            if dispositions[position] == "accepted":
+                self._judge(batch, one)
+        self._taken_in.update(_message(records[position]) for position in chosen)
         return [
             Outcome(
                 batch,
@@ -114,28 +99,26 @@ class Ledger:
 
     def truth(self) -> Truth:
         for key, row in self._curated.items():
-            first = self._first[key]
-            row.update(first_seen_ts=first.publish_time, first_period_reference=first.period)
+            publish_time, period = self._first[key]
+            row.update(first_seen_ts=publish_time, first_period_reference=period)
         return Truth(
             standardized=dict(self._standardized),
             keyless=list(self._keyless),
             curated={key: dict(row) for key, row in self._curated.items()},
             curated_keyless=list(self._curated_keyless),
             rejected=list(self._rejected),
-            split_dependent={
-                key for key, judged in self._judged.items() if judged.any_is_valid and not judged.newest_is_valid
-            },
+            first=dict(self._first),
         )
 
     def _chosen(self, records: dict[int, Record]) -> set[int]:
-        """Of each message_id that was not taken in before, the delivery that is."""
-        best: dict[str, int] = {}
+        """Of each message that was not taken in before, the delivery that is."""
+        best: dict[tuple[str, datetime], int] = {}
         for position, one in records.items():
-            message_id = one.raw.message_id
-            if message_id in self._taken_in:
+            message = _message(one)
+            if message in self._taken_in:
                 continue
-            if message_id not in best or _delivery(one) < _delivery(records[best[message_id]]):
-                best[message_id] = position
+            if message not in best or _delivery(one) < _delivery(records[best[message]]):
+                best[message] = position
         return set(best.values())
 
     def _disposition(self, one: Record, is_chosen: bool, newest: dict[str, Version]) -> str:
@@ -151,26 +134,17 @@ class Ledger:
     def _note(self, one: Record) -> None:
         if one.key is None:
             return
-        candidate = _First(one.raw.publish_time, one.version, one.period)
-        known = self._first.get(one.key)
-        if known is None or candidate[:2] < known[:2]:
-            self._first[one.key] = candidate
+        candidate = (one.raw.publish_time, one.period)
+        self._first[one.key] = min(candidate, self._first.get(one.key, candidate))
 
-    def _judge(self, batch: int, one: Record, accepted: bool) -> None:
+    def _judge(self, batch: int, one: Record) -> None:
         findings = examine(self.contract, one)
-        valid = not findings.violations
-        if one.key is not None:
-            judged = self._judged.setdefault(one.key, _Judged(one.version, valid, valid))
-            judged.any_is_valid |= valid
-            if one.version > judged.newest:
-                judged.newest, judged.newest_is_valid = one.version, valid
-        if not accepted:
-            return
         if one.key is None:
             self._keyless.append(one.version)
         else:
             self._standardized[one.key] = one.version
-        if not valid:
+            self._curated.pop(one.key, None)
+        if findings.violations:
             self._rejected.append(Rejection(batch, one.key, one.version, findings.violations))
         elif one.key is None:
             first: Row = {"first_seen_ts": one.raw.publish_time, "first_period_reference": one.period}
@@ -220,5 +194,9 @@ def _newest(records: Iterable[Record]) -> dict[str, Version]:
     return newest
 
 
+def _message(one: Record) -> tuple[str, datetime]:
+    return one.raw.message_id, one.raw.publish_time
+
+
 def _delivery(one: Record) -> tuple[int, str]:
-    return one.raw.ingestion_ts, one.raw.json_payload or ""
+    return one.raw.ingestion_ts, hashlib.md5((one.raw.json_payload or "").encode()).hexdigest()

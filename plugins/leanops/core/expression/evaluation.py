@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
 from typing import Any, Final
 
+from leanops.core.expression.digits import MOST_DIGITS
 from leanops.core.expression.tree import (
     Arithmetic,
     Column,
@@ -28,8 +29,8 @@ COMPARATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-# Two DECIMAL(38,s) multiplied stay exact.
-EXACT: Final = Context(prec=100)
+# The parser lets no number need more digits.
+EXACT: Final = Context(prec=MOST_DIGITS)
 
 
 def evaluated(expression: Expression, row: Mapping[str, Value | None]) -> Any:

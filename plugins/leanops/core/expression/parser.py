@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, Literal, cast
 
 from leanops.core.errors import InvalidExpression
+from leanops.core.expression.digits import MOST_DIGITS, common_type, number_type
 from leanops.core.expression.tree import (
     Arithmetic,
     Column,
@@ -135,12 +136,14 @@ class _Parser:
         return self._membership(left) if self._now.text == "in" and self._now.kind == "keyword" else left
 
     def _membership(self, left: Expression) -> Expression:
+        start = self._now.position
         self._expect("keyword", "in")
         self._expect("sign", "(")
         choices = [self._choice(left)]
         while self._take("sign", ","):
             choices.append(self._choice(left))
         self._expect("sign", ")")
+        self._check_digits("'in'", (left, *choices), start)
         return IsIn(left, tuple(choices))
 
     def _choice(self, left: Expression) -> Constant:
@@ -154,6 +157,7 @@ class _Parser:
         left, right = self._alike(left, right, start)
         if left.family == "boolean" and operator not in {"=", "!="}:
             raise self._error(start, f"true and false have no order for '{operator}'", "Use = or !=.")
+        self._check_digits(f"'{operator}'", (left, right), start)
         return Comparison(operator, left, right)
 
     def _alike(self, left: Expression, right: Expression, start: int) -> tuple[Expression, Expression]:
@@ -189,13 +193,24 @@ class _Parser:
         right = operand()
         if left.family != "number" or right.family != "number":
             raise self._error(sign.position, f"'{sign.text}' joins something that is no number", "Use numbers only.")
-        return Arithmetic(cast(Literal["+", "-", "*"], sign.text), left, right)
+        result = Arithmetic(cast(Literal["+", "-", "*"], sign.text), left, right)
+        self._check_digits(f"'{sign.text}'", (result,), sign.position)
+        return result
+
+    def _check_digits(self, what: str, numbers: Sequence[Expression], position: int) -> None:
+        """Every value has to be exact where Spark evaluates the rule, too."""
+        if numbers[0].family != "number":
+            return
+        needed = common_type(number_type(number, self._columns) for number in numbers).precision
+        if needed > MOST_DIGITS:
+            remedy = "Use columns and literals with fewer digits, or a DOUBLE."
+            raise self._error(position, f"{what} may need {needed} digits, {MOST_DIGITS} can be exact", remedy)
 
     def _atom(self) -> Expression:
         token = self._next()
         match token.kind, token.text:
             case "number", digits:
-                return Constant(Decimal(digits), "number")
+                return self._number(digits, token.position)
             case "text", quoted:
                 return Constant(quoted[1:-1].replace("''", "'"), "text")
             case "keyword", ("true" | "false") as word:
@@ -206,7 +221,7 @@ class _Parser:
                 known = ", ".join(sorted(self._columns))
                 raise self._error(token.position, f"there is no column '{name}'", f"Use one of: {known}.")
             case "sign", "-" if self._now.kind == "number":
-                return Constant(-Decimal(self._next().text), "number")
+                return self._number(f"-{self._next().text}", token.position)
             case "sign", "(":
                 inner = self._check()
                 self._expect("sign", ")")
@@ -214,6 +229,11 @@ class _Parser:
             case "end", _:
                 raise self._error(token.position, "it ends too early", "Complete the comparison.")
         raise self._error(token.position, f"unexpected '{token.text}'", "Write a column, a number or 'text' here.")
+
+    def _number(self, digits: str, position: int) -> Constant:
+        constant = Constant(Decimal(digits), "number")
+        self._check_digits("the number", (constant,), position)
+        return constant
 
     @property
     def _now(self) -> _Token:
