@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Final
@@ -26,7 +27,6 @@ ZONE: Final = r"(?:Z|[+-](?:(?:0[0-9]|1[0-7]):[0-5][0-9]|18:00))?\z"
 TO_THE_MINUTE: Final = rf"[T ][0-9]{{2}}:[0-9]{{2}}{ZONE}"
 TO_THE_SECOND: Final = rf"[T ][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}(?:\.[0-9]{{1,9}})?{ZONE}"
 EPOCH_MILLIS: Final = r"\A[0-9]{12,13}\z"
-MINUTE_LENGTH: Final = len("YYYY-MM-DDTHH:MM")
 
 TIMESTAMP: Final = ColumnType("TIMESTAMP")
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -85,28 +85,41 @@ def _decimal(text: Column, type_: ColumnType) -> Column:
 def _powered(text: Column, type_: ColumnType) -> Column:
     """A number with a power of ten, by its digits: Spark would round it, or spell out a billion zeros first."""
     digits = F.regexp_replace(text, r"-|\.|[eE].*", "")
-    significant = F.btrim(digits, F.lit("0"))
-    fraction = F.length(F.regexp_extract(text, r"\.([0-9]+)", 1))
     zeros = F.length(digits) - F.length(F.rtrim(F.translate(digits, "0", " ")))
-    last_place = F.regexp_extract(text, r"[eE](.+)", 1).cast("int") - fraction + zeros
-    fits = (last_place >= -type_.scale) & (F.length(significant) + last_place <= type_.precision - type_.scale)
-    exact = F.concat(F.regexp_extract(text, "-?", 0), significant, F.lit("e"), last_place.cast("string"))
-    return F.when(significant == "", F.lit("0").cast(str(type_))).when(fits, exact.cast(str(type_)))
+    fraction = F.length(F.regexp_extract(text, r"\.([0-9]+)", 1))
+    power = F.regexp_extract(text, r"[eE](.+)", 1).cast("int")
+    parts = F.struct(
+        F.regexp_extract(text, "-?", 0).alias("sign"),
+        F.btrim(digits, F.lit("0")).alias("significant"),
+        (power - fraction + zeros).alias("last_place"),
+    )
+
+    def number(parts: Column) -> Column:
+        significant, last_place = parts["significant"], parts["last_place"]
+        fits = (last_place >= -type_.scale) & (F.length(significant) + last_place <= type_.precision - type_.scale)
+        exact = F.concat(parts["sign"], significant, F.lit("e"), last_place.cast("string"))
+        return F.when(significant == "", F.lit("0")).when(fits, exact).cast(str(type_))
+
+    return _seldom(parts, number)
 
 
 def _timestamp(text: Column) -> Column:
-    moment = text.cast("timestamp")
     # Spark reads no zone right behind the minute.
-    at_minute = F.concat(
-        F.substring(text, 1, MINUTE_LENGTH), F.lit(":00"), F.substring(text, MINUTE_LENGTH + 1, MINUTE_LENGTH)
-    ).cast("timestamp")
+    with_seconds = F.regexp_replace(text, r"\A(.{16})(?!:)", "$1:00")
     return (
-        F.when(text.rlike(rf"{INNER_DAY}{TO_THE_SECOND}"), moment)
+        F.when(text.rlike(rf"{INNER_DAY}{TO_THE_SECOND}"), text.cast("timestamp"))
         .when(text.rlike(EPOCH_MILLIS), F.timestamp_millis(text.cast("bigint")))
-        .when(text.rlike(rf"{DAY}{TO_THE_SECOND}"), _in_our_years(moment))
-        .when(text.rlike(rf"{DAY}{TO_THE_MINUTE}"), _in_our_years(at_minute))
+        .when(
+            text.rlike(rf"{DAY}(?:{TO_THE_SECOND}|{TO_THE_MINUTE})"),
+            _seldom(with_seconds.cast("timestamp"), _in_our_years),
+        )
     )
 
 
 def _in_our_years(moment: Column) -> Column:
     return F.when(moment.between(literal(FIRST_MOMENT, TIMESTAMP), literal(LAST_MOMENT, TIMESTAMP)), moment)
+
+
+def _seldom(value: Column, function: Callable[[Column], Column]) -> Column:
+    """The function of the value, interpreted: what hardly ever occurs is not worth compiling in every run."""
+    return F.transform(F.array(value), function)[0]

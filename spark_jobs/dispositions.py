@@ -61,7 +61,9 @@ def disposed(records: DataFrame, existing: DataFrame | None) -> DataFrame:
         lowest["period_reference"].alias("first_period_reference"),
         (lowest != first).alias("_seen_before"),
         F.col("old_period_reference"),
-        (F.col("_speaks") & known_before & (disposition != "accepted") & (F.col("_first") < old_first)).alias("_lowers"),
+        (F.col("_speaks") & known_before & (disposition != "accepted") & (F.col("_first") < old_first)).alias(
+            "_lowers"
+        ),
     )
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from leanops.core.contract import Contract
 from spark_jobs.flat_rows import Census, Sighted
 
 # Below this, a column's absence says little.
@@ -65,7 +64,9 @@ def states(entries: Iterable[Entry]) -> dict[str, State]:
         elif entry.action == Action.TYPE_CHANGED:
             known[entry.column_name] = State(_shapes(entry.new_value), before.is_regular if before else False)
         elif entry.action in (Action.ADDED, Action.RESCUED):
-            known[entry.column_name] = State(_shapes(entry.new_value), json.loads(entry.details)["share"] >= REGULAR_SHARE)
+            known[entry.column_name] = State(
+                _shapes(entry.new_value), json.loads(entry.details)["share"] >= REGULAR_SHARE
+            )
     return known
 
 
@@ -101,12 +102,5 @@ def _shapes(text: str | None) -> frozenset[str]:
     return frozenset(text.split("/")) if text else frozenset()
 
 
-def unknown_columns(columns: Iterable[str], contract: Contract, known: Collection[str]) -> list[str]:
-    """Columns of Standardized that the contract does not name, and that the log has not said so of."""
-    declared = {contract.standardized_column(column) for column in contract.columns}
-    return sorted(set(columns) - declared - set(known))
-
-
 def _details(**facts: float) -> str:
     return json.dumps(facts)
-

@@ -80,7 +80,12 @@ class FlatRows:
 
 def flat_rows(raw: DataFrame, owners: Mapping[str, Path], columns: Sequence[str]) -> FlatRows:
     source = raw.select(
-        "message_id", "topic_name", "publish_time", "ingestion_ts", F.md5("json_payload").alias("_digest"), "json_payload"
+        "message_id",
+        "topic_name",
+        "publish_time",
+        "ingestion_ts",
+        F.md5("json_payload").alias("_digest"),
+        "json_payload",
     )
     flat = source.mapInArrow(_worker(dict(owners), list(columns)), _schema(columns))
     return FlatRows(flat.withColumn("_row", F.monotonically_increasing_id()), tuple(columns))

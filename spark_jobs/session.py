@@ -71,7 +71,9 @@ class CatalogSettings:
         return properties | {f"{prefix}.{key}": value for key, value in self.more.items()}
 
 
-def spark_session(catalog: CatalogSettings, name: str = "lean-ops", settings: Mapping[str, str] | None = None) -> SparkSession:
+def spark_session(
+    catalog: CatalogSettings, name: str = "lean-ops", settings: Mapping[str, str] | None = None
+) -> SparkSession:
     """The application's session; `settings` are the caller's own (master, jars, memory)."""
     builder = SparkSession.builder.appName(name)
     for key, value in {**BEHAVIOUR, **catalog.properties(), **(settings or {})}.items():

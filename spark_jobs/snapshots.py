@@ -71,6 +71,12 @@ class Snapshot:
         return int(self.get("total-records") or 0)
 
     @property
+    def added_columns(self) -> list[str]:
+        """The columns that the batch of this watermark brought."""
+        mark = self.watermark
+        return list(mark.result.get("added", [])) if mark else []
+
+    @property
     def watermark(self) -> Watermark | None:
         batch = self.get(BATCH)
         if batch is None:

@@ -6,9 +6,11 @@ data and watermark on it, then a fast-forward of main that Iceberg refuses if ma
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -24,6 +26,8 @@ from spark_jobs.snapshots import Batch, MainMoved, Snapshot, UnreadableRange, Wa
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
+# A part of a table: columns and what they equal; a tuple is (from, to), both ends included; a set is any of its members.
+Unit = Mapping[str, "str | int | tuple[int, int] | tuple[datetime, datetime] | frozenset[int]"]
 TRIES = 20
 SMALLEST_SPLIT, LARGEST_SPLIT = 1 << 20, 1 << 27
 READ_OPERATIONS = frozenset({"append", "replace"})
@@ -34,6 +38,7 @@ class Lake:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
+        self._jvm: Any = spark._jvm
         self._handles: dict[str, Any] = {}
 
     # Layout
@@ -53,7 +58,9 @@ class Lake:
         return bool(self.spark.catalog.tableExists(_path(table)))
 
     def columns(self, table: str) -> list[str]:
-        return [column.name() for column in self._fresh(table).schema().columns()]
+        # One call for the whole schema: asking each column by itself costs a trip to the JVM each.
+        text = self._jvm.org.apache.iceberg.SchemaParser.toJson(self._fresh(table).schema())
+        return [field["name"] for field in json.loads(text)["fields"]]
 
     def add_columns(self, table: str, fields: Iterable[Field]) -> list[str]:
         """Adds what is missing in one ALTER. Another run may add some of them at the same moment: look again then."""
@@ -82,6 +89,9 @@ class Lake:
             reader = reader.option("snapshot-id", str(snapshot))
         return reader.load(_path(table))
 
+    def read_unit(self, table: str, unit: Unit) -> DataFrame:
+        return self.read(table).where(_unit_column(unit))
+
     def new_rows(self, table: str, rows: Sequence[tuple[Any, ...]]) -> DataFrame:
         """A few rows made by the driver, in the table's own columns."""
         plain = [tuple(str(value) if isinstance(value, StrEnum) else value for value in row) for row in rows]
@@ -102,7 +112,9 @@ class Lake:
         history = ancestors(self._table(table), head.id)
         return next((found for snapshot in history if (found := snapshot.watermark) is not None), None)
 
-    def next_batch(self, raw: str, after: int | None, upto: int | None = None, most_rows: int | None = None) -> Batch | None:
+    def next_batch(
+        self, raw: str, after: int | None, upto: int | None = None, most_rows: int | None = None
+    ) -> Batch | None:
         """What RAW holds after that snapshot, in whole snapshots and (but for the first) not above `most_rows`."""
         table = self._fresh(raw)
         current = table.currentSnapshot()
@@ -140,6 +152,28 @@ class Lake:
         reader = self.spark.read.format("iceberg").option("start-snapshot-id", str(batch.start))
         return reader.option("end-snapshot-id", str(batch.end)).option("split-size", split).load(_path(raw))
 
+    def may_hold(self, table: str, unit: Unit, snapshot: int | None = None) -> bool:
+        """Whether a file may hold such rows, by partitions and statistics alone: no Spark job."""
+        scan = self._fresh(table).newScan().filter(self._expression(unit))
+        files = (scan if snapshot is None else scan.useSnapshot(snapshot)).planFiles()
+        try:
+            return bool(files.iterator().hasNext())
+        finally:
+            files.close()
+
+    def _expression(self, unit: Unit) -> Any:
+        make = self._jvm.org.apache.iceberg.expressions.Expressions
+        condition = make.alwaysTrue()
+        for name, value in unit.items():
+            if isinstance(value, (tuple, frozenset)):
+                low, high = (_micros(end) if isinstance(end, datetime) else end for end in (min(value), max(value)))
+                # Py4J makes an int of a small number; Iceberg widens it.
+                condition = getattr(make, "and")(condition, make.greaterThanOrEqual(name, low))
+                condition = getattr(make, "and")(condition, make.lessThanOrEqual(name, high))
+            else:
+                condition = getattr(make, "and")(condition, make.equal(name, value))
+        return condition
+
     def carriers(self, table: str, head: Snapshot, after_batch: int) -> list[Snapshot]:
         """The snapshots with a watermark above `after_batch`, newest first."""
         found = []
@@ -175,9 +209,9 @@ class Lake:
 
     # Units of shared tables
 
-    def replace_unit(self, table: str, rows: DataFrame | None, unit: Mapping[str, str | int | tuple[int, int]]) -> None:
+    def replace_unit(self, table: str, rows: DataFrame | None, unit: Unit) -> None:
         """The unit's rows become these and no others. None: the unit is to be empty."""
-        if rows is None and not self._unit_exists(table, unit):
+        if rows is None and not self.may_hold(table, unit):
             return
         rows = self.read(table).limit(0) if rows is None else rows
         try:
@@ -198,9 +232,6 @@ class Lake:
                     continue
             raise
 
-    def _unit_exists(self, table: str, unit: Mapping[str, str | int | tuple[int, int]]) -> bool:
-        return bool(self.read(table).where(_unit_column(unit)).limit(1).count())
-
     # Commits
 
     def publication(self, table: str, head: Snapshot, branch: str) -> Publication:
@@ -208,7 +239,7 @@ class Lake:
 
     def _table(self, table: str) -> Any:
         if table not in self._handles:
-            spark3 = self.spark._jvm.org.apache.iceberg.spark.Spark3Util  # type: ignore[union-attr]
+            spark3 = self._jvm.org.apache.iceberg.spark.Spark3Util
             self._handles[table] = spark3.loadIcebergTable(self.spark._jsparkSession, _path(table))
         return self._handles[table]
 
@@ -341,6 +372,10 @@ def _is_race(error: Exception) -> bool:
     return "CommitFailedException" in text or "Table metadata refresh is required" in text
 
 
+def _micros(moment: datetime) -> int:
+    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
+
+
 def _path(table: str) -> str:
     return f"{CATALOG}.{table}"
 
@@ -370,21 +405,25 @@ def _partition_sql(partition: Partition) -> str:
     return f"{partition.transform}({column})"
 
 
-def _unit_column(unit: Mapping[str, str | int | tuple[int, int]]) -> Column:
+def _unit_column(unit: Unit) -> Column:
     condition = F.lit(True)
     for name, value in unit.items():
         if isinstance(value, tuple):
-            condition &= (F.col(name) > value[0]) & (F.col(name) <= value[1])
+            condition &= F.col(name).between(*value)
+        elif isinstance(value, frozenset):
+            condition &= F.col(name).isin(sorted(value))
         else:
             condition &= F.col(name) == value
     return condition
 
 
-def _unit_sql(unit: Mapping[str, str | int | tuple[int, int]]) -> str:
+def _unit_sql(unit: Unit) -> str:
     parts: list[str] = []
     for name, value in unit.items():
         if isinstance(value, tuple):
-            parts.append(f"{quoted(name)} > {value[0]} AND {quoted(name)} <= {value[1]}")
+            parts.append(f"{quoted(name)} BETWEEN {value[0]} AND {value[1]}")
+        elif isinstance(value, frozenset):
+            parts.append(f"{quoted(name)} IN ({', '.join(map(str, sorted(value)))})")
         else:
             parts.append(f"{quoted(name)} = {literal(value) if isinstance(value, str) else value}")
     return " AND ".join(parts)

@@ -33,7 +33,9 @@ def treated(column: model.Column, value: Column, key: bytes) -> Column:
             return F.concat(F.lit("tok_"), F.substring(_hmac_sha256(key, named), 1, TOKEN_HEX))
         case model.Pii("truncate", int(keep)):
             return F.substring(value, 1, keep)
-    raise ValueError(f"Cannot treat column, its values are not kept: {column.name}. Leave it out where is_kept is false.")
+    raise ValueError(
+        f"Cannot treat column, its values are not kept: {column.name}. Leave it out where is_kept is false."
+    )
 
 
 def _hmac_sha256(key: bytes, message: Column) -> Column:

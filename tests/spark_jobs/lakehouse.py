@@ -19,9 +19,9 @@ from leanops.core.contract import Contract, load
 from leanops.core.flatten import flatten
 from leanops.core.layout import STANDARDIZED_FIELDS
 from leanops.core.naming import DRIFT_LOG_TABLE, ERRORS_TABLE, PARSE_ERRORS_TABLE, Environment, Names
-from spark_jobs.curate import curate
+from spark_jobs.curation import curate
 from spark_jobs.results import Result
-from spark_jobs.standardize import standardize
+from spark_jobs.standardization import standardize
 from spark_jobs.tables import Lake
 from tests.traffic import Message
 from tests.traffic.oracle import Outcome, Truth, Version, read_contract, truth
@@ -147,16 +147,15 @@ def expected_state(topic: Topic, messages: Sequence[Message]) -> dict[str, list[
                 **version._asdict(),
                 "idempotency_key": key,
                 "period_reference": period,
-                "correlation_id": flat.columns.get(topic.contract.standardized_column(correlation)) if correlation else None,
+                "correlation_id": flat.columns.get(topic.contract.standardized_column(correlation))
+                if correlation
+                else None,
                 "first_seen_ts": first[0],
                 "first_period_reference": first[1],
                 "content": content,
             }
         )
-    curated = [
-        {**row, "ingestion_ts": told.standardized[key].ingestion_ts}
-        for key, row in told.curated.items()
-    ]
+    curated = [{**row, "ingestion_ts": told.standardized[key].ingestion_ts} for key, row in told.curated.items()]
     return {
         "standardized": sorted(rows, key=_order),
         "curated": sorted(curated, key=_order),

@@ -188,12 +188,22 @@ def test_a_literal_has_the_value_and_type_that_were_meant(spark: SparkSession) -
     old = datetime(1582, 10, 10, 1, 2, 3, 4, tzinfo=UTC)
     wide = ColumnType.parse("DECIMAL(38,10)")
     row = spark.range(1).select(
-        *(F.unix_micros(literal(at, ColumnType("TIMESTAMP"))).alias(f"at{n}") for n, at in enumerate((FIRST_MOMENT, old, LAST_MOMENT))),
+        *(
+            F.unix_micros(literal(at, ColumnType("TIMESTAMP"))).alias(f"at{n}")
+            for n, at in enumerate((FIRST_MOMENT, old, LAST_MOMENT))
+        ),
         literal(old.date(), day).alias("day"),
         literal(Decimal("1E+20"), wide).alias("wide"),
         literal(7, ColumnType("INT")).alias("whole"),
     )
-    assert dict(row.dtypes) == {"at0": "bigint", "at1": "bigint", "at2": "bigint", "day": "date", "wide": "decimal(38,10)", "whole": "int"}
+    assert dict(row.dtypes) == {
+        "at0": "bigint",
+        "at1": "bigint",
+        "at2": "bigint",
+        "day": "date",
+        "wide": "decimal(38,10)",
+        "whole": "int",
+    }
     found = row.first()
     assert found is not None
     assert [moment(found[f"at{n}"]) for n in range(3)] == [FIRST_MOMENT, old, LAST_MOMENT]

@@ -92,10 +92,16 @@ def values_of(type_: ColumnType) -> st.SearchStrategy[Any]:
         return VALUES[type_.name]
     largest = 10**type_.precision - 1
     unscaled = st.one_of(st.integers(-largest, largest), st.sampled_from([largest, -largest, 0, 1, -1]))
-    return unscaled.map(lambda digits: Decimal(digits).scaleb(-type_.scale) if abs(digits) < 10**28 else Decimal(f"{digits}E-{type_.scale}"))
+    return unscaled.map(
+        lambda digits: (
+            Decimal(digits).scaleb(-type_.scale) if abs(digits) < 10**28 else Decimal(f"{digits}E-{type_.scale}")
+        )
+    )
 
 
-rows = st.fixed_dictionaries({name: st.one_of(st.none(), values_of(type_), values_of(type_), values_of(type_)) for name, type_ in TYPES.items()})
+rows = st.fixed_dictionaries(
+    {name: st.one_of(st.none(), values_of(type_), values_of(type_), values_of(type_)) for name, type_ in TYPES.items()}
+)
 
 BY_HAND = [
     "i + j = 4294967294", "b - c = 18446744073709551615", "b * 99999999999999999 > 0", "d * d = 0", "d * e > 0.000001",

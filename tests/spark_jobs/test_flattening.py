@@ -74,10 +74,12 @@ def expected_census(texts: Sequence[str | None], owners: Mapping[str, Path]) -> 
             found = list(leaves(parse(text)))
         except UnreadablePayload:
             continue
+        first: dict[str, Path] = {}
+        for path in sorted(path for path, _ in found):
+            first.setdefault(column_name(path), path)
         for path, value in found:
             name = column_name(path)
-            rivals = [other for other, _ in found if column_name(other) == name]
-            if name in RESERVED or MARKED.fullmatch(name) or owners.get(name, min(rivals)) != path:
+            if name in RESERVED or MARKED.fullmatch(name) or owners.get(name, first[name]) != path:
                 name = marked_name(name, path)
             paths[name].add(path)
             shapes[name][KIND_NAMES[type(value)]] += 1
@@ -179,7 +181,7 @@ def damaged(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> str:
 
 
 @given(st.lists(DOCUMENTS, max_size=4), OWNERS, COLUMNS, st.booleans())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_any_document_is_flattened_as_by_the_reference(
     documents: list[dict[str, Any]], owners: dict[str, Path], columns: list[str], ascii_only: bool
 ) -> None:
@@ -192,7 +194,7 @@ def test_any_document_is_flattened_as_by_the_reference(
 @given(
     st.lists(st.one_of(WRITTEN, damaged(WRITTEN), damaged(ordinary()), st.text(max_size=20)), min_size=1, max_size=5)
 )
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_any_text_is_flattened_as_by_the_reference(texts: list[str]) -> None:
     flattener = fresh(["a", "b"])
     check(flattener, texts, ["a", "b"])
@@ -204,7 +206,7 @@ def test_any_text_is_flattened_as_by_the_reference(texts: list[str]) -> None:
     st.lists(st.one_of(ordinary(), WRITTEN, damaged(ordinary()), st.none()), max_size=10),
     COLUMNS,
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_a_learned_shape_changes_no_result(before: list[str], texts: list[str | None], columns: list[str]) -> None:
     flattener = fresh(columns)
     check(flattener, before, columns)

@@ -65,7 +65,9 @@ def standardized(spark: SparkSession, contract: Contract, records: list[Record])
     return frame.withColumns({name: F.timestamp_micros(name) for name in times})
 
 
-def judgements(rows: DataFrame, contract: Contract, key: bytes = KEY) -> dict[str, tuple[list[tuple[Any, ...]], dict[str, Any]]]:
+def judgements(
+    rows: DataFrame, contract: Contract, key: bytes = KEY
+) -> dict[str, tuple[list[tuple[Any, ...]], dict[str, Any]]]:
     """Violations and record by message_id; moments as UTC."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import StructType, TimestampType
@@ -76,7 +78,11 @@ def judgements(rows: DataFrame, contract: Contract, key: bytes = KEY) -> dict[st
     kinds = frame.schema[RECORD].dataType
     assert isinstance(kinds, StructType)
     fields = [
-        (F.unix_micros(F.col(RECORD)[field.name]) if isinstance(field.dataType, TimestampType) else F.col(RECORD)[field.name]).alias(field.name)
+        (
+            F.unix_micros(F.col(RECORD)[field.name])
+            if isinstance(field.dataType, TimestampType)
+            else F.col(RECORD)[field.name]
+        ).alias(field.name)
         for field in kinds
     ]
     found = {}
@@ -89,7 +95,9 @@ def judgements(rows: DataFrame, contract: Contract, key: bytes = KEY) -> dict[st
     return found
 
 
-def expected_record(contract: Contract, known: oracle_contract.Contract, one: Record, findings: Findings) -> dict[str, Any]:
+def expected_record(
+    contract: Contract, known: oracle_contract.Contract, one: Record, findings: Findings
+) -> dict[str, Any]:
     values = {
         column.name: oracle_treated(column, findings.texts[column.name], findings.values[column.name], KEY)
         for column in known.columns

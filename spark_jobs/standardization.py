@@ -31,6 +31,7 @@ TRIES = 10
 FEW = 500
 MOST_PERIODS = 200
 _REPLACED = "(disposition = 'accepted' AND old_period_reference IS NOT NULL)"
+_TOLD = "(disposition <> 'accepted' OR _seen_before)"
 _TOUCHED = f"({_REPLACED} OR _lowers)"
 PLATFORM_COLUMNS = frozenset(field.name for field in STANDARDIZED_FIELDS)
 
@@ -83,6 +84,7 @@ class _Summary:
     counts: Mapping[str, int]
     replaced: int
     lowered: int
+    told: int
     old_periods: tuple[str, ...] | None
 
     @property
@@ -129,7 +131,7 @@ class _Run:
         summary = _summary(fates)
         counts = self._counts(found, summary)
         self._say(f"{json.dumps(counts)}; writing the branch")
-        tip = self._commit(flat, fates, summary, found, counts)
+        tip = self._commit(flat, fates, summary, found, {"counts": counts, "start": self._batch.start, "added": added})
         self._say(f"published snapshot {tip.id}; next: curate")
         return Result(
             self._names.topic,
@@ -172,7 +174,7 @@ class _Run:
             )
         self._lake.replace_unit(PARSE_ERRORS_TABLE, rows, self._unit())
 
-    def _unit(self) -> dict[str, str | int | tuple[int, int]]:
+    def _unit(self) -> dict[str, str | int]:
         return {"topic_name": self._names.topic, "_batch": self._batch.number}
 
     def _evolve(self, found: Census, known: Sequence[str]) -> list[str]:
@@ -190,10 +192,9 @@ class _Run:
         self._lake.replace_unit(DRIFT_LOG_TABLE, rows, {**self._unit(), "source_layer": LAYER})
 
     def _drift_entries(self) -> list[drift.Entry]:
-        log = self._lake.read(DRIFT_LOG_TABLE).where(
-            (F.col("topic_name") == self._names.topic)
-            & (F.col("source_layer") == LAYER)
-            & (F.col("_batch") < self._batch.number)
+        before = (0, self._batch.number - 1)
+        log = self._lake.read_unit(
+            DRIFT_LOG_TABLE, {"topic_name": self._names.topic, "source_layer": LAYER, "_batch": before}
         )
         rows = log.select("_batch", "column_name", "action", "new_value", "details").collect()
         return [drift.Entry(*row) for row in rows]
@@ -210,14 +211,21 @@ class _Run:
         """Messages of the batch of which an earlier batch has a delivery that was no parse error."""
         if self._batch.start is None:
             return None
-        within = (F.col("publish_time") >= F.lit(found.earliest)) & (F.col("publish_time") <= F.lit(found.latest))
-        earlier = self._lake.read(self._names.raw_table, self._batch.start).where(within)
-        earlier = _matching(earlier.select(*dispositions.MESSAGE, "ingestion_ts"), "message_id", identities, ids)
-        failed = self._lake.read(PARSE_ERRORS_TABLE).where(
-            within & (F.col("topic_name") == self._names.topic) & (F.col("_batch") < self._batch.number)
-        )
+        raw, start = self._names.raw_table, self._batch.start
+        assert found.earliest and found.latest
+        times = (found.earliest, found.latest)
+        if not self._lake.may_hold(raw, {"publish_time": times}, start):
+            return None
+        within = F.col("publish_time").between(*map(F.lit, times))
         same_delivery = [*dispositions.MESSAGE, "ingestion_ts"]
-        return earlier.join(F.broadcast(failed.select(*same_delivery)), same_delivery, "left_anti")
+        earlier = _matching(
+            self._lake.read(raw, start).where(within).select(same_delivery), "message_id", identities, ids
+        )
+        failures = {"topic_name": self._names.topic, "_batch": (0, self._batch.number - 1), "publish_time": times}
+        if not self._lake.may_hold(PARSE_ERRORS_TABLE, failures):
+            return earlier
+        failed = self._lake.read_unit(PARSE_ERRORS_TABLE, failures).select(same_delivery)
+        return earlier.join(F.broadcast(failed), same_delivery, "left_anti")
 
     def _existing(self, identities: DataFrame, keys: Collection[str] | None) -> DataFrame | None:
         """The table's rows of the batch's keys, without their payload."""
@@ -228,16 +236,17 @@ class _Run:
         return _matching(rows, "idempotency_key", identities, keys)
 
     def _commit(
-        self, flat: FlatRows, fates: DataFrame, summary: _Summary, found: Census, counts: Mapping[str, int]
+        self, flat: FlatRows, fates: DataFrame, summary: _Summary, found: Census, result: Mapping[str, Any]
     ) -> Snapshot:
         columns = self._lake.columns(self._table)
-        properties = self._properties(summary, counts)
+        properties = self._properties(summary, result)
         branch = self._names.run_branch(self._batch.number, self._token)
         with self._lake.publication(self._table, self._head, branch) as publication:
             if summary.touches_old_rows:
                 publication.delete_keys(fates.where(_TOUCHED), summary.old_periods)
             if summary.counts.get("accepted") or summary.lowered:
-                rows = _accepted(flat, fates, self._contract, self._batch.number, columns, found)
+                told = fates.where(_TOLD) if summary.told else None
+                rows = _accepted(flat, told, self._contract, self._batch.number, columns, found)
                 if summary.lowered:
                     rows = rows.unionByName(self._lowered(fates).select(*columns))
                 publication.append(rows, properties)
@@ -245,19 +254,18 @@ class _Run:
                 publication.mark(properties)
             return publication.publish()
 
-    def _properties(self, summary: _Summary, counts: Mapping[str, int]) -> dict[str, str]:
+    def _properties(self, summary: _Summary, result: Mapping[str, Any]) -> dict[str, str]:
         """A batch that is done again leaves the watermark where it is."""
         mark = self._mark
         is_redone = mark is not None and mark.batch >= self._batch.number
         batch, end = (mark.batch, mark.raw_snapshot) if mark and is_redone else (self._batch.number, self._batch.end)
-        result: Any = mark.result if mark and is_redone else {"counts": counts, "start": self._batch.start}
         periods = ANY_PERIOD if summary.old_periods is None else ",".join(summary.old_periods)
         return {
             snapshots.BATCH: str(batch),
             snapshots.RAW_SNAPSHOT: str(end),
             snapshots.CONTRACT_VERSION: self._contract.schema_version,
             snapshots.RUN: self._token,
-            snapshots.RESULT: json.dumps(result),
+            snapshots.RESULT: json.dumps(mark.result if mark and is_redone else result),
             snapshots.REPLACED_PERIODS: periods,
         }
 
@@ -291,21 +299,25 @@ def _summary(fates: DataFrame) -> _Summary:
         *(F.count_if(F.col("disposition") == name).alias(name) for name in names),
         F.count_if(F.expr(_REPLACED)).alias("replaced"),
         F.count_if(F.col("_lowers")).alias("lowered"),
+        F.count_if(F.expr(_TOLD)).alias("told"),
         F.sort_array(F.collect_set(touched)).alias("periods"),
-    ).first()
-    assert row is not None
+    ).collect()[0]
     periods = tuple(row["periods"]) if len(row["periods"]) <= MOST_PERIODS else None
-    return _Summary({name: row[name] for name in names}, row["replaced"], row["lowered"], periods)
+    return _Summary({name: row[name] for name in names}, row["replaced"], row["lowered"], row["told"], periods)
 
 
 def _accepted(
-    flat: FlatRows, fates: DataFrame, contract: Contract, batch: int, columns: Sequence[str], found: Census
+    flat: FlatRows, told: DataFrame | None, contract: Contract, batch: int, columns: Sequence[str], found: Census
 ) -> DataFrame:
-    """The rows that Standardized takes, with all its columns. Only the records that something is to be said of are joined."""
-    told = fates.where("disposition <> 'accepted' OR _seen_before").select(
-        "_row", "disposition", "first_seen_ts", "first_period_reference"
-    )
-    rows = flat.valid.join(F.broadcast(told), "_row", "left").where("coalesce(disposition, 'accepted') = 'accepted'")
+    """The rows that Standardized takes, with all its columns. Only the records that something is told of are joined."""
+    first = ("first_seen_ts", "first_period_reference")
+    if told is None:
+        rows = flat.valid.withColumns(
+            {"first_seen_ts": F.expr("CAST(NULL AS TIMESTAMP)"), first[1]: F.expr("CAST(NULL AS STRING)")}
+        )
+    else:
+        small = F.broadcast(told.select("_row", "disposition", *first))
+        rows = flat.valid.join(small, "_row", "left").where("coalesce(disposition, 'accepted') = 'accepted'")
     platform = _platform_columns(flat, contract, batch, columns, found)
     chosen = [platform[name] if name in platform else flat.text(name) for name in columns]
     return rows.select(*(column.alias(name) for column, name in zip(chosen, columns, strict=True)))

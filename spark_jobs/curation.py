@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from uuid import uuid4
 
@@ -16,11 +16,11 @@ from leanops.core.accounting import RowBalance
 from leanops.core.contract import Contract
 from leanops.core.errors import LeanOpsError
 from leanops.core.naming import DRIFT_LOG_TABLE, ERRORS_TABLE, Names
+from leanops.core.period import Period
 from spark_jobs import drift, snapshots
 from spark_jobs.judgement import RECORD, VIOLATIONS, judged
 from spark_jobs.results import Result, Status
 from spark_jobs.snapshots import ANY_PERIOD, MainMoved, Snapshot, Watermark
-from spark_jobs.standardize import PLATFORM_COLUMNS
 from spark_jobs.tables import Lake, Publication
 
 LOG = logging.getLogger(__name__)
@@ -58,33 +58,45 @@ def curate(lake: Lake, names: Names, contract: Contract, pii_key: bytes) -> Resu
             counts: Mapping[str, int] = mark.result.get("counts", {}) if mark else {}
             return Result(names.topic, LAYER, Status.COVERED, after, source.id, head.id, counts)
         try:
-            return _Run(lake, names, contract, pii_key, head, mark, source, (after, source_mark.batch)).published()
+            span = (after + 1, source_mark.batch)
+            return _Run(lake, names, contract, pii_key, head, mark, source, span).published()
         except MainMoved as moved:
             LOG.warning("%s: batch %s starts over: %s", names.topic, source_mark.batch, moved)
     raise MainMoved(names.curated_table, f"{TRIES} tries")
 
 
-def recurate(lake: Lake, names: Names, contract: Contract, pii_key: bytes, batch: int) -> Result:
-    """Does a batch again with today's code and contract; the watermark stays."""
+def recurate(lake: Lake, names: Names, contract: Contract, pii_key: bytes, batches: Collection[int]) -> Result:
+    """Does batches again with today's code and contract, in one publication; the watermark stays."""
     _ensure(lake, names, contract)
     for _ in range(TRIES):
         head = lake.head(names.curated_table)
         mark = lake.watermark(names.curated_table, head)
         source = lake.head(names.standardized_table)
         try:
-            return _Run(lake, names, contract, pii_key, head, mark, source, (batch - 1, batch)).published()
+            return _Run(lake, names, contract, pii_key, head, mark, source, frozenset(batches)).published()
         except MainMoved as moved:
-            LOG.warning("%s: batch %s starts over: %s", names.topic, batch, moved)
+            LOG.warning("%s: batches %s start over: %s", names.topic, sorted(batches), moved)
     raise MainMoved(names.curated_table, f"{TRIES} tries")
 
 
+def batches_of(lake: Lake, names: Names, period: Period) -> frozenset[int]:
+    """The batches that wrote what a period holds."""
+    rows = lake.read_unit(names.standardized_table, {"period_reference": str(period)})
+    return frozenset(row[0] for row in rows.select("_batch").distinct().collect())
+
+
 def _ensure(lake: Lake, names: Names, contract: Contract) -> None:
-    for each in (layout.standardized(names, contract), layout.curated(names, contract), layout.ERRORS, layout.DRIFT_LOG):
+    for each in (
+        layout.standardized(names, contract),
+        layout.curated(names, contract),
+        layout.ERRORS,
+        layout.DRIFT_LOG,
+    ):
         lake.ensure(each)
 
 
 class _Run:
-    """One try at the batches in (after, number], from the heads that were read."""
+    """One try at the batches from … to, or at those of a set, from the heads that were read."""
 
     def __init__(
         self,
@@ -95,7 +107,7 @@ class _Run:
         head: Snapshot,
         mark: Watermark | None,
         source: Snapshot,
-        span: tuple[int, int],
+        batches: tuple[int, int] | frozenset[int],
     ) -> None:
         self._lake = lake
         self._names = names
@@ -104,14 +116,20 @@ class _Run:
         self._head = head
         self._mark = mark
         self._source = source
-        self._span = span
-        self._number = span[1]
+        self._batches = batches
+        self._number = max(batches)
         self._token = uuid4().hex
+        # What Standardized says of the batches in question.
+        self._carriers = lake.carriers(names.standardized_table, source, min(batches) - 1)
 
     def published(self) -> Result:
         self._say("judging the rows")
         rows = self._lake.read(self._names.standardized_table, self._source.id)
-        rows = rows.where((F.col("_batch") > self._span[0]) & (F.col("_batch") <= self._span[1]))
+        chosen = self._batches
+        is_chosen = (
+            F.col("_batch").between(*chosen) if isinstance(chosen, tuple) else F.col("_batch").isin(sorted(chosen))
+        )
+        rows = rows.where(is_chosen)
         verdicts = self._lake.kept(judged(rows, self._contract, self._pii_key))
         try:
             return self._published(verdicts)
@@ -123,7 +141,8 @@ class _Run:
         balance.prove()
         self._say(f"{balance.standardized} rows, {balance.rejected} rejected; writing those")
         self._write_errors(verdicts, balance)
-        self._log_unknown_columns()
+        if isinstance(self._batches, tuple):
+            self._log_unknown_columns()
         limit = self._contract.quality.max_rejected_ratio
         if balance.is_spike(float(limit)):
             raise RejectionSpike(self._names.topic, self._number, balance, limit)
@@ -166,7 +185,7 @@ class _Run:
         if mark is not None and mark.batch >= self._number:
             return None
         periods: set[str] = set()
-        for snapshot in self._lake.carriers(self._names.standardized_table, self._source, self._span[0]):
+        for snapshot in self._carriers:
             replaced = snapshot.get(snapshots.REPLACED_PERIODS)
             if replaced is None or replaced == ANY_PERIOD:
                 return None
@@ -199,25 +218,19 @@ class _Run:
                 F.to_json(F.struct(*own)).alias("row_json"),
                 F.lit(self._contract.schema_version).alias("_contract_version"),
             )
-        unit: dict[str, str | int | tuple[int, int]] = {"topic_name": self._names.topic, "_batch": self._span}
-        self._lake.replace_unit(ERRORS_TABLE, rows, unit)
+        self._lake.replace_unit(ERRORS_TABLE, rows, {"topic_name": self._names.topic, "_batch": self._batches})
 
     def _log_unknown_columns(self) -> None:
-        """Strict schema: what the contract does not name stays in Standardized, and is said once."""
-        log = self._lake.read(DRIFT_LOG_TABLE).where(
-            (F.col("topic_name") == self._names.topic) & (F.col("source_layer") == LAYER)
-        )
-        told = [row[0] for row in log.where(F.col("_batch") < self._number).select("column_name").distinct().collect()]
-        flat = [n for n in self._lake.columns(self._names.standardized_table) if n not in PLATFORM_COLUMNS]
-        unknown = drift.unknown_columns(flat, self._contract, told)
-        rows = None
-        if unknown:
-            details = f"not in contract {self._contract.schema_version}; stays in Standardized"
-            fixed = (self._names.topic, self._number, LAYER, None)
-            changes = [(*fixed, n, None, drift.Action.UNKNOWN.value, None, None, details) for n in unknown]
-            rows = self._lake.new_rows(DRIFT_LOG_TABLE, changes)
-        unit: dict[str, str | int | tuple[int, int]] = {"topic_name": self._names.topic, "_batch": self._number}
-        self._lake.replace_unit(DRIFT_LOG_TABLE, rows, {**unit, "source_layer": LAYER})
+        """Strict schema: what the contract does not name stays in Standardized, and is said when it comes."""
+        declared = {self._contract.standardized_column(column) for column in self._contract.columns}
+        added = {name for carrier in self._carriers for name in carrier.added_columns}
+        details = f"not in contract {self._contract.schema_version}; stays in Standardized"
+        fixed = (self._names.topic, self._number, LAYER, None)
+        change = (None, drift.Action.UNKNOWN, None, None, details)
+        unknown = [(*fixed, name, *change) for name in sorted(added - declared)]
+        rows = self._lake.new_rows(DRIFT_LOG_TABLE, unknown) if unknown else None
+        unit = {"topic_name": self._names.topic, "_batch": self._number, "source_layer": LAYER}
+        self._lake.replace_unit(DRIFT_LOG_TABLE, rows, unit)
 
     def _say(self, what: str) -> None:
         LOG.info("%s, batch %s: %s", self._names.topic, self._number, what)
@@ -228,8 +241,5 @@ def _is_valid() -> Column:
 
 
 def _balance(verdicts: DataFrame) -> RowBalance:
-    row = verdicts.agg(
-        F.count(F.lit(1)), F.count_if(_is_valid()), F.count_if(~_is_valid())
-    ).first()
-    assert row is not None
+    row = verdicts.agg(F.count(F.lit(1)), F.count_if(_is_valid()), F.count_if(~_is_valid())).collect()[0]
     return RowBalance(row[0], row[1], row[2])
