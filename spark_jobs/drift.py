@@ -1,7 +1,7 @@
 """How a topic's payloads change: columns that come, go, or carry another kind of value.
 
-The log itself is the memory: a column's state before a batch is its last entry below that batch. So a batch that is done
-again finds what it found the first time.
+The log itself is the memory: a column's state before a batch is its last entry below that batch. So a batch that is
+done again finds what it found the first time.
 """
 
 from __future__ import annotations

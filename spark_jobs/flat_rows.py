@@ -43,8 +43,7 @@ class Census:
 
     valid: int = 0
     parse_errors: Counter[str] = field(default_factory=Counter)
-    earliest: datetime | None = None
-    latest: datetime | None = None
+    times: tuple[datetime, datetime] | None = None
     columns: dict[str, Sighted] = field(default_factory=dict)
 
     @property
@@ -158,21 +157,20 @@ def _counted(batch: pa.RecordBatch, flat: Any) -> dict[str, Any]:
 def census(flat: FlatRows) -> Census:
     """Runs the flattening (persist its rows before) and gathers the counts that it left behind."""
     result = Census()
-    earliest: list[int] = []
-    latest: list[int] = []
+    times: list[int] = []
     for row in flat.rows.where("_census IS NOT NULL").select("_census").collect():
         part = json.loads(row[0])
         result.valid += part["valid"]
         result.parse_errors.update(part["parse_errors"])
-        earliest.append(part["times"][0])
-        latest.append(part["times"][1])
+        times += part["times"]
         for name, (path, shapes) in part["columns"].items():
             known = result.columns.setdefault(name, Sighted(tuple(path)))
             known.path = min(known.path, tuple(path))
             known.shapes.update(shapes)
-    result.earliest, result.latest = _moment(min(earliest, default=None)), _moment(max(latest, default=None))
+    if times:
+        result.times = (_moment(min(times)), _moment(max(times)))
     return result
 
 
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+def _moment(micros: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)

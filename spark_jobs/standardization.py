@@ -39,7 +39,7 @@ PLATFORM_COLUMNS = frozenset(field.name for field in STANDARDIZED_FIELDS)
 def standardize(
     lake: Lake, names: Names, contract: Contract, upto: int | None = None, most_rows: int | None = None
 ) -> Result:
-    """Takes in what RAW holds after the table's watermark, up to the RAW snapshot `upto` or about `most_rows` records."""
+    """Takes in what RAW holds after the table's watermark, up to RAW's snapshot `upto` or to about `most_rows`."""
     _ensure(lake, names, contract)
     for _ in range(TRIES):
         head = lake.head(names.standardized_table)
@@ -187,7 +187,7 @@ class _Run:
         changes = list(drift.changes(found, drift.states(self._drift_entries()), kept)) if found.valid else []
         rows = None
         if changes:
-            fixed = (self._names.topic, self._batch.number, LAYER, found.earliest)
+            fixed = (self._names.topic, self._batch.number, LAYER, found.times[0] if found.times else None)
             rows = self._lake.new_rows(DRIFT_LOG_TABLE, [(*fixed, *change) for change in changes])
         self._lake.replace_unit(DRIFT_LOG_TABLE, rows, {**self._unit(), "source_layer": LAYER})
 
@@ -212,8 +212,9 @@ class _Run:
         if self._batch.start is None:
             return None
         raw, start = self._names.raw_table, self._batch.start
-        assert found.earliest and found.latest
-        times = (found.earliest, found.latest)
+        if found.times is None:
+            return None
+        times = found.times
         if not self._lake.may_hold(raw, {"publish_time": times}, start):
             return None
         within = F.col("publish_time").between(*map(F.lit, times))

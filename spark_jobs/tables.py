@@ -26,7 +26,7 @@ from spark_jobs.snapshots import Batch, MainMoved, Snapshot, UnreadableRange, Wa
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
-# A part of a table: columns and what they equal; a tuple is (from, to), both ends included; a set is any of its members.
+# A part of a table: columns and what they equal; a tuple is from … to with both ends, a set any of its members.
 Unit = Mapping[str, "str | int | tuple[int, int] | tuple[datetime, datetime] | frozenset[int]"]
 TRIES = 20
 SMALLEST_SPLIT, LARGEST_SPLIT = 1 << 20, 1 << 27
@@ -201,7 +201,7 @@ class Lake:
                 )
             found.append(snapshot)
         oldest_parent = found[-1].parent if found else None
-        if reached != start and oldest_parent != start:
+        if start not in (reached, oldest_parent):
             raise UnreadableRange(
                 "read RAW", f"snapshot {start} is expired or on no path to {end}", raw, "Rebuild the topic from RAW."
             )
@@ -250,7 +250,7 @@ class Lake:
 
 
 class Publication:
-    """One try to move a table from the head that was read to a new one. Leaving it without `publish` leaves no trace."""
+    """One try to move a table from the head that was read to a new one. Without `publish` it leaves no trace."""
 
     def __init__(self, lake: Lake, table: str, head: Snapshot, branch: str) -> None:
         self._lake = lake
@@ -286,7 +286,7 @@ class Publication:
         self._commits += self._tip().id != before
 
     def delete_keys(self, keys: DataFrame, periods: Sequence[str] | None) -> None:
-        """Deletes the rows of these keys, the batch being the broadcast side. Their periods, where known, limit the scan."""
+        """Deletes the rows of these keys, which are broadcast. Their periods, where known, limit the scan."""
         view = f"keys_{uuid4().hex}"
         F.broadcast(keys.select("idempotency_key")).createOrReplaceTempView(view)
         try:
