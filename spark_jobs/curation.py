@@ -175,7 +175,7 @@ class _Run:
         properties = self._properties(counts)
         if balance.curated:
             valid = verdicts.where(_is_valid()).select(f"`{RECORD}`.*")
-            publication.append(valid.select(*self._lake.columns(self._names.curated_table)), properties)
+            publication.append(self._lake.fitted(valid, self._names.curated_table), properties)
         else:
             publication.mark(properties)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain
 from types import NoneType
 from typing import Any, Final
@@ -21,7 +21,6 @@ import pyarrow.compute as pc
 
 from leanops.core.errors import UnreadablePayload
 from leanops.core.flatten import (
-    NESTING_LIMIT,
     Digits,
     FlatRow,
     Path,
@@ -31,15 +30,12 @@ from leanops.core.flatten import (
     marked_name,
     parse,
 )
+from spark_jobs.payloads import Payloads
 from spark_jobs.shape import Reading, Shape, learned_paths
-from spark_jobs.tokens import Bytes, Kind, Mask, Numbers, TokenReader
+from spark_jobs.tokens import Kind, Numbers, TokenReader
 
 TEXT: Final = pa.string()
 EXTRA: Final = pa.map_(TEXT, TEXT)
-CALL_BYTES: Final = 2**31 - 1
-RECORD_BYTES: Final = 1024 * 1024
-SAMPLE_RECORDS: Final = 200
-SAMPLE_BYTES: Final = 4 * RECORD_BYTES
 SLOW_SHARE: Final = 0.05
 LEARNINGS_PER_CALL: Final = 4
 SHAPES: Final = 4
@@ -85,7 +81,7 @@ class Flattener:
 
     def flattened(self, texts: Any) -> Flattened:
         """`texts` is an Arrow array of string or large_string. Each becomes what the reference makes of it."""
-        payloads = _Payloads(texts)
+        payloads = Payloads(texts)
         readings = self._readings(payloads)
         census = _Census()
         proven = np.zeros(payloads.count, np.bool_)
@@ -95,7 +91,7 @@ class Flattener:
         referred = _Referred(payloads, np.flatnonzero(~proven), self._owners, census)
         return _assembled(payloads.count, self._columns, readings, referred, census.sightings())
 
-    def _readings(self, payloads: _Payloads) -> list[Reading]:
+    def _readings(self, payloads: Payloads) -> list[Reading]:
         pending = payloads.candidates
         readings: dict[Shape, Reading] = {}
 
@@ -119,7 +115,7 @@ class Flattener:
         del self._shapes[SHAPES:]
         return [reading for reading in readings.values() if reading.hits]
 
-    def _learned(self, payloads: _Payloads, pending: Numbers) -> Shape | None:
+    def _learned(self, payloads: Payloads, pending: Numbers) -> Shape | None:
         known = dict.fromkeys(chain.from_iterable(shape.paths for shape in self._shapes))
         paths = learned_paths(payloads.sample(pending), list(known))
         if paths is None:
@@ -128,125 +124,46 @@ class Flattener:
         return None if any(set(learned.paths) == set(shape.paths) for shape in self._shapes) else learned
 
 
-class _Payloads:
-    """The texts of a call as bytes, and what can be said of them all at once."""
-
-    def __init__(self, texts: Any) -> None:
-        self.count = len(texts)
-        wide = pa.types.is_large_string(texts.type)
-        _, offsets, data = texts.buffers()
-        if self.count and offsets is not None:
-            places = np.frombuffer(offsets, np.int64 if wide else np.int32)
-            places = places[texts.offset : texts.offset + self.count + 1].astype(np.int64)
-        else:
-            places = np.zeros(1, np.int64)
-        size = int(places[-1] - places[0])
-        if size > CALL_BYTES:
-            raise ValueError(f"Cannot flatten, one call takes {CALL_BYTES} bytes: {size}. Split the batch.")
-        self.data = data.slice(int(places[0]), size).to_pybytes() if size else b""
-        self.starts, self.ends = places[:-1] - places[0], places[1:] - places[0]
-        self.valid: Mask = texts.is_valid().to_numpy(zero_copy_only=False)
-        self._buffer: Bytes = np.frombuffer(self.data, np.uint8)
-        self._texts = texts
-
-    @cached_property
-    def quotes(self) -> Numbers:
-        return self._counts(self._buffer == ord('"'))
-
-    @property
-    def candidates(self) -> Numbers:
-        """Rows that a shape may try: UTF-8, not large, and without so many brackets that depth must be measured."""
-        sizes = self.ends - self.starts
-        passed = self.valid & (sizes <= RECORD_BYTES)
-        if np.any(passed & (sizes > 2 * NESTING_LIMIT)):
-            # One bit tells `[` from `{`.
-            passed &= self._counts(self._buffer & 0b1101_1111 == ord("[")) <= NESTING_LIMIT
-        if not self._is_utf8():
-            for row in np.flatnonzero(passed).tolist():
-                passed[row] = _is_utf8(self._bytes(row))
-        return np.flatnonzero(passed)
-
-    def _counts(self, marked: Mask) -> Numbers:
-        places = np.flatnonzero(marked)
-        counts: Numbers = np.searchsorted(places, self.ends) - np.searchsorted(places, self.starts)
-        return counts
-
-    def _is_utf8(self) -> bool:
-        try:
-            self._texts.validate(full=True)
-        except pa.ArrowInvalid:
-            return False
-        return True
-
-    def records(self, rows: Numbers) -> Iterator[tuple[int, bytes]]:
-        bounds = map(slice, self.starts[rows].tolist(), self.ends[rows].tolist())
-        return zip(rows.tolist(), map(self.data.__getitem__, bounds), strict=True)
-
-    def sample(self, rows: Numbers) -> Iterator[str]:
-        """Some of the rows' texts, from the first to the last, with an end to their number and to their bytes."""
-        room = SAMPLE_BYTES
-        for row in rows[:: len(rows) // SAMPLE_RECORDS + 1].tolist():
-            text = self.text(row) or ""
-            room -= len(text)
-            if room < 0:
-                return
-            yield text
-
-    def text(self, row: int) -> str | None:
-        """Bytes that are not UTF-8 become halves of surrogate pairs, which the reference refuses."""
-        return self._bytes(row).decode(errors="surrogateescape") if self.valid[row] else None
-
-    def _bytes(self, row: int) -> bytes:
-        return self.data[self.starts[row] : self.ends[row]]
-
-
 class _Referred:
     """The rows that were left to the reference."""
 
-    def __init__(self, payloads: _Payloads, rows: Numbers, owners: Mapping[str, Path], census: _Census) -> None:
+    def __init__(self, payloads: Payloads, rows: Numbers, owners: Mapping[str, Path], census: _Census) -> None:
         self.rows = rows
         self._flat: list[FlatRow] = []
-        self._errors: list[UnreadablePayload | None] = []
+        self._errors: list[tuple[str | None, str | None, int | None]] = []
         for row in rows.tolist():
             text = payloads.text(row)
             try:
                 flat = flatten(text, owners)
             except UnreadablePayload as error:
                 self._flat.append(FlatRow({}))
-                self._errors.append(error)
+                self._errors.append((error.reason_code, str(error), error.position))
             else:
                 self._flat.append(flat)
-                self._errors.append(None)
+                self._errors.append((None, None, None))
                 census.add_flat_row(flat, leaves(parse(text)))
 
     def column(self, name: str) -> Any:
         return pa.array([flat.columns.get(name) for flat in self._flat], TEXT)
 
     def extra(self, columns: Collection[str]) -> Any:
-        found = [sorted(flat.columns.keys() - columns) for flat in self._flat]
-        return pa.array(
-            [
-                [(name, flat.columns[name]) for name in names] or None
-                for flat, names in zip(self._flat, found, strict=True)
-            ],
-            EXTRA,
-        )
+        entries = [
+            [(name, flat.columns[name]) for name in sorted(flat.columns.keys() - columns)] or None
+            for flat in self._flat
+        ]
+        return pa.array(entries, EXTRA)
 
-    @property
     def rescued(self) -> Any:
         return pa.array([flat.rescued_text for flat in self._flat], TEXT)
 
-    @property
     def reason(self) -> Any:
-        return pa.array([error and error.reason_code for error in self._errors], TEXT)
+        return pa.array([reason for reason, _, _ in self._errors], TEXT)
 
-    @property
     def detail(self) -> Any:
-        return pa.array([error and str(error) for error in self._errors], TEXT)
+        return pa.array([detail for _, detail, _ in self._errors], TEXT)
 
-    @property
     def position(self) -> Any:
-        return pa.array([error and error.position for error in self._errors], pa.int64())
+        return pa.array([position for _, _, position in self._errors], pa.int64())
 
 
 class _Census:
@@ -283,14 +200,6 @@ def _names(path: Path) -> tuple[str, str]:
     return name, marked_name(name, path)
 
 
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def _assembled(
     count: int,
     columns: Sequence[str],
@@ -322,10 +231,10 @@ def _assembled(
     return Flattened(
         columns={name: column(name) for name in columns},
         extra=merged([*(_extra(reading, own) for reading in readings), referred.extra(own)]),
-        rescued=referred.rescued.take(places_of_referred),
-        reason=referred.reason.take(places_of_referred),
-        detail=referred.detail.take(places_of_referred),
-        position=referred.position.take(places_of_referred),
+        rescued=referred.rescued().take(places_of_referred),
+        reason=referred.reason().take(places_of_referred),
+        detail=referred.detail().take(places_of_referred),
+        position=referred.position().take(places_of_referred),
         census=census,
     )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
+from statistics import median
 from types import NoneType
 from typing import Any, Final
 
@@ -168,25 +169,29 @@ def learned_paths(texts: Iterable[str], known: Collection[Path]) -> list[Path] |
     Paths of equal frequency stand in the order of the text, where msgspec finds a field soonest. None if no payload is
     valid.
     """
-    valid = 0
-    values: Counter[Path] = Counter()
-    nulls: Counter[Path] = Counter()
+    records: list[list[tuple[Path, Any]]] = []
     for text in texts:
         try:
-            document = parse(text)
+            records.append(list(leaves(parse(text))))
         except UnreadablePayload:
             continue
-        valid += 1
-        for path, value in leaves(document):
-            (nulls if value is None else values)[path] += 1
-    if not valid:
+    if not records:
         return None
+    values: defaultdict[Path, float] = defaultdict(float)
+    nulls: defaultdict[Path, float] = defaultdict(float)
+    ordinary = median(map(len, records))
+    for record in records:
+        # The paths of an unusually wide record count for less, or a few such records would widen the shape for all.
+        weight = min(1.0, ordinary / max(1, len(record)))
+        for path, value in record:
+            (nulls if value is None else values)[path] += weight
     objects = {path[:depth] for path in (*values, *nulls, *known) for depth in range(1, len(path))}
     for path, count in nulls.items():
         if path not in objects:
             values[path] += count
-    often = [path for path, count in values.most_common(PATH_LIMIT) if count >= valid * RARE_SHARE]
-    return often + [path for path in known if path not in values]
+    often = [path for path, count in values.items() if count >= len(records) * RARE_SHARE]
+    often.sort(key=lambda path: -values[path])
+    return [*often, *known]
 
 
 def lone_name(path: Path, owners: Mapping[str, Path]) -> str:
@@ -206,7 +211,9 @@ def _compatible(paths: Iterable[Path], owners: Mapping[str, Path]) -> dict[str, 
         above = {path[:depth] for depth in range(1, len(path))}
         if path in objects or not above.isdisjoint(values) or any(map(UNKNOWABLE.search, path)):
             continue
-        if len(path_by_name) < PATH_LIMIT and path_by_name.setdefault(lone_name(path, owners), path) == path:
+        if path_by_name.setdefault(lone_name(path, owners), path) == path:
             values.add(path)
             objects |= above
+        if len(path_by_name) == PATH_LIMIT:
+            break
     return path_by_name

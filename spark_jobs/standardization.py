@@ -180,16 +180,19 @@ class _Run:
     def _evolve(self, found: Census, known: Sequence[str]) -> list[str]:
         """Logs the drift, then adds the columns that still fit the budget, in one ALTER."""
         wanted = flatten.columns_to_add(known, found.columns.keys(), self._contract.column_budget)
-        self._log_drift(found, {*known, *wanted})
-        return self._lake.add_columns(self._table, [Field(name, "STRING") for name in wanted])
+        changes = self._log_drift(found, {*known, *wanted})
+        self._lake.add_columns(self._table, [Field(name, "STRING") for name in wanted])
+        # Not what the ALTER added: a run that died after it has added all of them already.
+        return [change.column_name for change in changes if change.action == drift.Action.ADDED]
 
-    def _log_drift(self, found: Census, kept: Collection[str]) -> None:
+    def _log_drift(self, found: Census, kept: Collection[str]) -> list[drift.Change]:
         changes = list(drift.changes(found, drift.states(self._drift_entries()), kept)) if found.valid else []
         rows = None
         if changes:
             fixed = (self._names.topic, self._batch.number, LAYER, found.times[0] if found.times else None)
             rows = self._lake.new_rows(DRIFT_LOG_TABLE, [(*fixed, *change) for change in changes])
         self._lake.replace_unit(DRIFT_LOG_TABLE, rows, {**self._unit(), "source_layer": LAYER})
+        return changes
 
     def _drift_entries(self) -> list[drift.Entry]:
         before = (0, self._batch.number - 1)
@@ -249,7 +252,7 @@ class _Run:
                 told = fates.where(_TOLD) if summary.told else None
                 rows = _accepted(flat, told, self._contract, self._batch.number, columns, found)
                 if summary.lowered:
-                    rows = rows.unionByName(self._lowered(fates).select(*columns))
+                    rows = rows.unionByName(self._lake.fitted(self._lowered(fates), self._table))
                 publication.append(rows, properties)
             else:
                 publication.mark(properties)

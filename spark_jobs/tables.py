@@ -15,7 +15,6 @@ from enum import StrEnum
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -96,6 +95,14 @@ class Lake:
         """A few rows made by the driver, in the table's own columns."""
         plain = [tuple(str(value) if isinstance(value, StrEnum) else value for value in row) for row in rows]
         return self.spark.createDataFrame(plain, self.read(table).schema).coalesce(1)
+
+    def fitted(self, rows: DataFrame, table: str) -> DataFrame:
+        """The rows in the table's own columns; what somebody else has added to it stays empty."""
+        own = set(rows.columns)
+        wanted = self.read(table).schema
+        return rows.select(
+            *(F.col(f.name) if f.name in own else F.lit(None).cast(f.dataType).alias(f.name) for f in wanted)
+        )
 
     def kept(self, frame: DataFrame) -> DataFrame:
         """The frame, computed at its first use and once. Plans built on it begin here and stay small."""
@@ -322,8 +329,8 @@ class Publication:
 
         try:
             _changed(f"publish {self._table}", lambda: _retried(forward))
-        except Py4JJavaError as error:
-            if "not an ancestor" in str(error.java_exception):
+        except Exception as error:
+            if "not an ancestor" in str(error):
                 raise MainMoved(self._table, self._branch) from error
             raise
         return tip
@@ -360,7 +367,7 @@ def _retried(call: Callable[[], T]) -> T:
     for attempt in range(TRIES):
         try:
             return call()
-        except Py4JJavaError as error:
+        except Exception as error:
             if not _is_race(error) or attempt == TRIES - 1:
                 raise
             time.sleep(min(0.05 * 2**attempt, 2.0))
