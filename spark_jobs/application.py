@@ -50,7 +50,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: BaseException) -> Failure:
-        text = PADDED.sub("0x…", _text(error))
+        text = PADDED.sub("…", _text(error))
         remedy = error.remedy if isinstance(error, LeanOpsError) else None
         return cls(type(error).__name__, text[:MOST_TEXT], _useful_line(text)[:MOST_LINE], remedy)
 
@@ -181,7 +181,9 @@ def _outcome(topic: str, job: TopicJob, spark: SparkSession, settings: Mapping[s
         LOG.error("failed: %s", failure.message if is_told else failure.line, exc_info=not is_told)
         return Outcome(error=failure)
     for result in results:
-        LOG.info("%s %s: %s", result.layer, result.status, dict(result.counts), extra={"batch": result.batch})
+        LOG.info(
+            "%s %s: %s", result.layer, result.status, json.dumps(dict(result.counts)), extra={"batch": result.batch}
+        )
     return Outcome(results)
 
 
@@ -226,7 +228,7 @@ class JsonLines(logging.Formatter):
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
-            "message": PADDED.sub("0x…", message),
+            "message": PADDED.sub("…", message),
         }
         if record.threadName in self._topics:
             line["topic"] = record.threadName
@@ -236,7 +238,7 @@ class JsonLines(logging.Formatter):
         if batch is not None:
             line["batch"] = batch
         if record.exc_info:
-            line["trace"] = PADDED.sub("0x…", self.formatException(record.exc_info))
+            line["trace"] = PADDED.sub("…", self.formatException(record.exc_info))
         return json.dumps(line, ensure_ascii=False)
 
 

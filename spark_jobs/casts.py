@@ -33,7 +33,6 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_MOMENT: Final = datetime.min.replace(tzinfo=UTC)
 LAST_MOMENT: Final = datetime.max.replace(tzinfo=UTC)
 
-
 # What str.strip takes for white space; Java's own classes differ.
 WHITE: Final = "".join(rf"\x{{{code:x}}}" for code in range(0x10000) if chr(code).isspace())
 

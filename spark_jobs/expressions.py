@@ -22,6 +22,7 @@ LITERAL_TYPES: Final[Mapping[rule.Family, ColumnType]] = {
     "date": ColumnType("DATE"),
     "timestamp": ColumnType("TIMESTAMP"),
 }
+JUNCTIONS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {"and": operator.and_, "or": operator.or_}
 COMPARATORS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -56,10 +57,11 @@ class _Translation:
             case rule.Not(operand):
                 return ~self.column(operand)
             case rule.Junction(word, parts):
-                joined = Column.__or__ if word == "or" else Column.__and__
-                return reduce(joined, map(self.column, parts))
+                joined: Column = reduce(JUNCTIONS[word], map(self.column, parts))
+                return joined
             case rule.IsIn(operand, choices):
-                return self._membership(operand, choices)
+                member, *listed = self._alike(operand, *choices)
+                return member.isin(listed)
             case rule.Comparison(sign, left, right):
                 return self._comparison(sign, left, right)
             case rule.Arithmetic(sign, left, right):
@@ -77,13 +79,6 @@ class _Translation:
         common = common_type(map(self._type, operands))
         return [self._as(operand, common) for operand in operands]
 
-    def _membership(self, operand: Expression, choices: tuple[rule.Constant, ...]) -> Column:
-        value, *others = self._alike(operand, *choices)
-        if self._is_double(operand):
-            # A long list is looked up by hash, where -0.0 is not 0.0.
-            value = value + F.lit(0.0)
-        return value.isin(others)
-
     def _arithmetic(self, sign: str, left: Expression, right: Expression) -> Column:
         if DOUBLE in (types := (self._type(left), self._type(right))):
             types = (DOUBLE, DOUBLE)
@@ -99,9 +94,6 @@ class _Translation:
         known = first.isNotNull() & second.isNotNull()
         return F.when(known & (F.isnan(first) | F.isnan(second)), F.lit(sign == "!=")).otherwise(compared)
 
-    def _is_double(self, operand: Expression) -> bool:
-        return operand.family == "number" and self._type(operand) == DOUBLE
-
     def _may_be_nan(self, operand: Expression) -> bool:
         """Columns and literals are finite; only what is calculated from them may not be."""
-        return isinstance(operand, rule.Arithmetic) and self._is_double(operand)
+        return isinstance(operand, rule.Arithmetic) and self._type(operand) == DOUBLE

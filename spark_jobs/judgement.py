@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import reduce
 from typing import Final
 
@@ -39,10 +40,11 @@ def judged(rows: DataFrame, contract: Contract, pii_key: bytes) -> DataFrame:
     and treated, and means nothing where there are violations. Filter only after `persist` or a write: Spark would copy
     every cast into the filter.
     """
-    given = {column.name: _given(rows, contract.standardized_column(column)) for column in contract.columns}
+    names = frozenset(rows.columns)
+    given = {column.name: _given(names, contract.standardized_column(column)) for column in contract.columns}
     texts = {TEXT.format(column.name): _text(column, given[column.name]) for column in contract.columns}
     values = {VALUE.format(column.name): _value(column) for column in contract.columns}
-    entries = [*_column_entries(contract, given), *_rule_entries(contract), _period_entry(rows, contract)]
+    entries = [*_column_entries(contract, given), *_rule_entries(contract), _period_entry(names, contract)]
     return (
         rows.withColumns(texts)
         .withColumns(values)
@@ -56,8 +58,9 @@ def judged(rows: DataFrame, contract: Contract, pii_key: bytes) -> DataFrame:
     )
 
 
-def _given(rows: DataFrame, name: str) -> Column:
-    return F.col(name) if name in rows.columns else F.expr(NO_TEXT)
+def _given(names: Collection[str], name: str) -> Column:
+    """What the row has there; a column that no payload has ever filled is not in the table."""
+    return F.col(name) if name in names else F.expr(NO_TEXT)
 
 
 def _text(column: model.Column, given: Column) -> Column:
@@ -137,12 +140,12 @@ def _rule_entries(contract: Contract) -> Iterator[Column]:
     for rule in contract.rules:
         names = columns_of(rule.expression)
         doubts = [_is_uncast(column) for column in contract.columns if column.name in names and _can_be_uncast(column)]
-        holds = reduce(Column.__or__, doubts, column_of(rule.expression, values, types))
+        holds = reduce(operator.or_, doubts, column_of(rule.expression, values, types))
         yield _entry(None, F.when(~holds, F.lit(f"rule:{rule.name}")), F.expr(NO_TEXT))
 
 
-def _period_entry(rows: DataFrame, contract: Contract) -> Column:
-    text = _given(rows, _period_column(contract))
+def _period_entry(names: Collection[str], contract: Contract) -> Column:
+    text = _given(names, _period_column(contract))
     is_other = ~text.rlike(rf"\A(?:{PERIOD.pattern})\z")
     return _entry("period_reference", F.when(is_other, F.lit("period")), text)
 

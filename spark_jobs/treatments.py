@@ -13,7 +13,7 @@ from leanops.core.contract import model
 BLOCK: Final = 64
 INNER, OUTER = 0x36, 0x5C
 TOKEN_HEX: Final = 32
-PADDED_KEY: Final = f"0x[0-9A-F]{{{2 * BLOCK}}}"
+PADDED_KEY: Final = f"[0-9A-F]{{{2 * BLOCK}}}"
 
 
 def treated(column: model.Column, value: Column, key: bytes) -> Column:

@@ -17,32 +17,35 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One Spark with a hadoop catalog in a temporary folder for the whole run."""
+def spark_settings(folder: Path) -> dict[str, str]:
+    """A small Spark on this machine that leaves nothing outside `folder`."""
     from local.setup.jars import locked
-    from spark_jobs.session import CatalogSettings, spark_session
 
     # PySpark hands moments out in the process's own zone; its workers are processes of their own.
     os.environ |= {"TZ": "UTC", "PYTHONPATH": f"{ROOT / 'plugins'}:{ROOT}", "PYSPARK_PYTHON": sys.executable}
     time.tzset()
+    return {
+        "spark.master": "local[2]",
+        "spark.jars": ",".join(str(jar.path) for jar in locked() if "spark-runtime" in jar.artifact),
+        "spark.driver.memory": "3g",
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(folder / "unused"),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One Spark with a hadoop catalog in a temporary folder for the whole run."""
+    from spark_jobs.session import CatalogSettings, spark_session
+
     folder: Path = tmp_path_factory.mktemp("spark")
-    session = spark_session(
-        CatalogSettings(warehouse=str(folder / "warehouse"), kind="hadoop"),
-        "tests",
-        {
-            "spark.master": "local[2]",
-            "spark.jars": ",".join(str(jar.path) for jar in locked() if "spark-runtime" in jar.artifact),
-            "spark.driver.memory": "3g",
-            "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
-            "spark.ui.enabled": "false",
-            "spark.ui.showConsoleProgress": "false",
-            "spark.sql.shuffle.partitions": "2",
-            "spark.sql.warehouse.dir": str(folder / "unused"),
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-        },
-    )
+    catalog = CatalogSettings(warehouse=str(folder / "warehouse"), kind="hadoop")
+    session = spark_session(catalog, "tests", spark_settings(folder))
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()

@@ -15,25 +15,30 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("scenario", ["corrections", "hostile_keys"])
-def test_the_view_has_one_row_per_key_under_the_names_of_the_contract(spark: SparkSession, scenario: str) -> None:
+@pytest.mark.parametrize(("scenario", "batches"), [("corrections", 2), ("hostile_keys", 1)])
+def test_the_view_has_one_row_per_key_under_the_names_of_the_contract(
+    spark: SparkSession, scenario: str, batches: int
+) -> None:
     from spark_jobs.scientist import LEFT_OUT, view_query
     from tests.spark_jobs.lakehouse import Topic
 
-    stream = list(messages(load_scenario(scenario).resized(topic="events", messages=120, batches=2), seed=11))
+    stream = list(messages(load_scenario(scenario).resized(topic="events", messages=120, batches=batches), seed=11))
     topic = Topic.new(spark)
     topic.take(stream)
     columns = topic.lake.columns(topic.names.standardized_table)
-    spark.sql("USE lake")
     view = spark.sql(view_query(topic.names, topic.contract, columns, "spark"))
 
     readable = {
         topic.contract.standardized_column(column): column.name for column in topic.contract.payload_columns or ()
     }
     kept = [name for name in columns if name not in LEFT_OUT]
-    assert view.columns == [readable.get(name, name) for name in kept]
+    # Hostile traffic has fields that bear another column's declared name: then both keep their own.
+    taken = set(columns) - readable.keys()
+    expected_names = [name if readable.get(name) in taken else readable.get(name, name) for name in kept]
+    assert view.columns == expected_names
+    assert len(set(view.columns)) == len(view.columns)
     assert "place" not in view.columns
-    assert {"session_id", "device_id", "event_type", "idempotency_key", "_rescued"} <= set(view.columns)
+    assert {"device_id", "idempotency_key", "_rescued"} <= set(view.columns)
 
     rows = [tuple(row) for row in view.collect()]
     table = topic.lake.read(topic.names.standardized_table)
@@ -45,6 +50,8 @@ def test_the_view_has_one_row_per_key_under_the_names_of_the_contract(spark: Spa
 
 def test_the_newest_version_is_the_one_shown(spark: SparkSession) -> None:
     """Standardized has one row per key by itself; the view holds even where a table does not."""
+    from pyspark.sql import functions as F
+
     from spark_jobs.scientist import view_query
     from tests.spark_jobs.lakehouse import Topic
 
@@ -54,19 +61,15 @@ def test_the_newest_version_is_the_one_shown(spark: SparkSession) -> None:
     topic.standardize()
     name = f"lake.{topic.names.standardized_table}"
     before = topic.lake.read(topic.names.standardized_table).count()
-    newer = "last_updated_ts + INTERVAL 1 DAY AS last_updated_ts, 'newer' AS correlation_id"
-    table = spark.table(name)
-    spark.sql(f"SELECT * EXCEPT (last_updated_ts, correlation_id), {newer} FROM {name}").select(*table.columns).writeTo(
-        name
-    ).append()
+    rows = spark.table(name).withColumn("last_updated_ts", F.expr("last_updated_ts + INTERVAL 1 DAY"))
+    rows.withColumn("correlation_id", F.lit("newer")).writeTo(name).append()
 
-    spark.sql("USE lake")
     view = spark.sql(
         view_query(topic.names, topic.contract, topic.lake.columns(topic.names.standardized_table), "spark")
     )
-    rows = view.collect()
-    assert len(rows) == before
-    assert {row["correlation_id"] for row in rows} == {"newer"}
+    found = view.collect()
+    assert len(found) == before
+    assert {row["correlation_id"] for row in found} == {"newer"}
 
 
 def test_hostile_names_are_quoted_in_both_dialects(spark: SparkSession) -> None:
@@ -84,7 +87,6 @@ def test_hostile_names_are_quoted_in_both_dialects(spark: SparkSession) -> None:
     ).writeTo(f"lake.{topic.names.raw_table}").append()
     topic.standardize()
     columns = topic.lake.columns(topic.names.standardized_table)
-    spark.sql("USE lake")
     (shown,) = spark.sql(view_query(topic.names, topic.contract, columns, "spark")).collect()
     flat = {name: shown[name] for name in shown.asDict() if shown[name] in {"1", "2", "3", "4"}}
     assert sorted(flat.values()) == ["1", "2", "3", "4"]

@@ -12,8 +12,8 @@ atom       = number | 'text' | "true" | "false" | column | "(" check ")"
 Numbers are exact decimals of at most 38 digits; a rule that may need more is refused. Beside a DOUBLE all are doubles.
 """
 
-from leanops.core.expression.evaluation import evaluated
 from leanops.core.expression.digits import common_type, number_type
+from leanops.core.expression.evaluation import evaluated
 from leanops.core.expression.parser import parsed
 from leanops.core.expression.tree import Expression, columns_of
 
