@@ -49,6 +49,7 @@ lint-ruff:
 
 lint-types:
 	$(TOOLS)/mypy --python-executable $(AIRFLOW)/python
+	$(TOOLS)/mypy --python-executable $(SPARK)/python --python-version 3.11 -p spark_jobs
 
 lint-imports:
 	$(TOOLS)/lint-imports
@@ -60,7 +61,7 @@ lint-yaml:
 	$(TOOLS)/yamllint --strict .
 
 lint-security:
-	$(TOOLS)/bandit --quiet --configfile pyproject.toml --recursive local plugins
+	$(TOOLS)/bandit --quiet --configfile pyproject.toml --recursive local plugins spark_jobs
 
 .PHONY: schema
 schema: setup ## write the contract's JSON Schema to schemas/

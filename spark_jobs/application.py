@@ -8,14 +8,11 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from threading import Semaphore
 from typing import Any, Final
 
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.util import InheritableThread
 
@@ -24,18 +21,15 @@ from leanops.core.errors import LeanOpsError, shown
 from leanops.core.naming import Names
 from spark_jobs import arguments as args
 from spark_jobs.arguments import Arguments, Job
+from spark_jobs.logs import MOST_LINE, PADDED, JobDescriptions, handling, logged
 from spark_jobs.places import PiiKey, Places, UnreachablePlace
 from spark_jobs.results import Result
 from spark_jobs.session import CatalogSettings, spark_session, topic_session
 from spark_jobs.tables import Lake
-from spark_jobs.treatments import PADDED_KEY
 
 LOG = logging.getLogger(__name__)
 MOST_TEXT: Final = 4000
-MOST_LINE: Final = 300
-PADDED: Final = re.compile(PADDED_KEY)
 NOISE: Final = re.compile(r"An error occurred while calling|An exception was thrown from the Python worker")
-BATCH: Final = re.compile(r"\bbatch (\d+)")
 TopicJob = Callable[[Lake, str], Sequence[Result]]
 
 
@@ -134,7 +128,7 @@ def _outcomes(job: Job, of_topic: TopicJob, arguments: Arguments) -> dict[str, O
     except Exception as error:
         LOG.exception("Spark did not start")
         return dict.fromkeys(arguments.topics, Outcome(error=Failure.of(error)))
-    return run(arguments.topics, of_topic, spark, arguments.threads, catalog.properties())
+    return run(arguments.topics, of_topic, spark, arguments.threads, catalog)
 
 
 def run(
@@ -142,22 +136,19 @@ def run(
     job: TopicJob,
     spark: SparkSession,
     threads: int,
-    settings: Mapping[str, str] | None = None,
+    catalog: CatalogSettings | None = None,
 ) -> dict[str, Outcome]:
-    """Runs the job for each topic, `threads` at a time. `settings` are set in each topic's session.
-
-    Where the platform had a session before us, the catalog is known to that session alone and not to new ones.
-    """
+    """Runs the job for each topic, `threads` at a time."""
     slots = Semaphore(threads)
     outcomes: dict[str, Outcome] = {}
 
     def work(topic: str) -> None:
         with slots:
-            outcomes[topic] = _outcome(topic, job, spark, settings or {})
+            outcomes[topic] = _outcome(topic, job, spark, catalog)
 
     # A thread for each topic, not a pool's: Spark's properties of a thread end with the topic.
     running = [InheritableThread(work, name=topic, args=(topic,), daemon=True) for topic in topics]
-    with _handling([JobDescriptions(spark.sparkContext, topics)]):
+    with handling([JobDescriptions(spark.sparkContext, topics)]):
         for thread in running:
             thread.start()
         for thread in running:
@@ -165,16 +156,10 @@ def run(
     return {topic: outcomes.get(topic, LOST) for topic in topics}
 
 
-def _outcome(topic: str, job: TopicJob, spark: SparkSession, settings: Mapping[str, str]) -> Outcome:
+def _outcome(topic: str, job: TopicJob, spark: SparkSession, catalog: CatalogSettings | None) -> Outcome:
     try:
         spark.sparkContext.setJobGroup(topic, topic)
-        own = topic_session(spark)
-        # The PII key stands in plans as a literal.
-        for key, value in {**settings, "spark.sql.redaction.string.regex": PADDED_KEY}.items():
-            own.conf.set(key, value)
-        # Iceberg's source asks the thread for its session; without one it finds the application's.
-        own._jvm.SparkSession.setActiveSession(own._jsparkSession)  # type: ignore[union-attr]
-        results = tuple(job(Lake(own), topic))
+        results = tuple(job(Lake(topic_session(spark, catalog)), topic))
     except BaseException as error:  # nobody else hears what ends a thread
         failure = Failure.of(error)
         is_told = isinstance(error, LeanOpsError)
@@ -214,78 +199,3 @@ def _useful_line(text: str) -> str:
             return raised
     useful = (line.strip().removeprefix(": ") for line in lines if line.strip() and not NOISE.search(line))
     return next(useful, text)
-
-
-class JsonLines(logging.Formatter):
-    """One JSON document per record. A topic's thread has the topic's name."""
-
-    def __init__(self, topics: Collection[str]) -> None:
-        super().__init__()
-        self._topics = frozenset(topics)
-
-    def format(self, record: logging.LogRecord) -> str:
-        message = record.getMessage()
-        line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname,
-            "message": PADDED.sub("…", message),
-        }
-        if record.threadName in self._topics:
-            line["topic"] = record.threadName
-        batch = getattr(record, "batch", None)
-        if batch is None and (found := BATCH.search(message)):
-            batch = int(found[1])
-        if batch is not None:
-            line["batch"] = batch
-        if record.exc_info:
-            line["trace"] = PADDED.sub("…", self.formatException(record.exc_info))
-        return json.dumps(line, ensure_ascii=False)
-
-
-class JobDescriptions(logging.Handler):
-    """Spark's own pages name each Spark job by the step that its topic's log named last."""
-
-    def __init__(self, context: SparkContext, topics: Collection[str]) -> None:
-        super().__init__(logging.INFO)
-        self._context = context
-        self._topics = frozenset(topics)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.threadName in self._topics:
-            # A label must not stop the job.
-            with suppress(Exception):
-                self._context.setJobDescription(record.getMessage()[:MOST_LINE])
-
-
-@contextmanager
-def logged(topics: Collection[str]) -> Iterator[None]:
-    """JSON lines on stderr while it lasts, and not also on the platform's own handlers."""
-    before = [(logger, logger.level, logger.propagate) for logger in _loggers()]
-    for logger in _loggers():
-        logger.setLevel(logging.INFO)
-        logger.propagate = False
-    stream = logging.StreamHandler(sys.stderr)
-    stream.setFormatter(JsonLines(topics))
-    try:
-        with _handling([stream]):
-            yield
-    finally:
-        for logger, level, propagate in before:
-            logger.setLevel(level)
-            logger.propagate = propagate
-
-
-@contextmanager
-def _handling(handlers: Sequence[logging.Handler]) -> Iterator[None]:
-    pairs = [(logger, handler) for logger in _loggers() for handler in handlers]
-    for logger, handler in pairs:
-        logger.addHandler(handler)
-    try:
-        yield
-    finally:
-        for logger, handler in pairs:
-            logger.removeHandler(handler)
-
-
-def _loggers() -> list[logging.Logger]:
-    return [logging.getLogger(name) for name in ("spark_jobs", "leanops")]

@@ -21,7 +21,7 @@ from spark_jobs import drift, snapshots
 from spark_jobs.judgement import RECORD, VIOLATIONS, judged
 from spark_jobs.results import Result, Status
 from spark_jobs.snapshots import ANY_PERIOD, MainMoved, Snapshot, Watermark
-from spark_jobs.tables import Lake, Publication
+from spark_jobs.tables import Lake, Publication, Unit
 
 LOG = logging.getLogger(__name__)
 LAYER = "curated"
@@ -81,6 +81,8 @@ def recurate(lake: Lake, names: Names, contract: Contract, pii_key: bytes, batch
 
 def batches_of(lake: Lake, names: Names, period: Period) -> frozenset[int]:
     """The batches that wrote what a period holds."""
+    if not lake.exists(names.standardized_table):
+        return frozenset()
     rows = lake.read_unit(names.standardized_table, {"period_reference": str(period)})
     return frozenset(row[0] for row in rows.select("_batch").distinct().collect())
 
@@ -229,7 +231,7 @@ class _Run:
         change = (None, drift.Action.UNKNOWN, None, None, details)
         unknown = [(*fixed, name, *change) for name in sorted(added - declared)]
         rows = self._lake.new_rows(DRIFT_LOG_TABLE, unknown) if unknown else None
-        unit = {"topic_name": self._names.topic, "_batch": self._number, "source_layer": LAYER}
+        unit: Unit = {"topic_name": self._names.topic, "_batch": self._number, "source_layer": LAYER}
         self._lake.replace_unit(DRIFT_LOG_TABLE, rows, unit)
 
     def _say(self, what: str) -> None:

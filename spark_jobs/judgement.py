@@ -11,7 +11,6 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from leanops.core import flatten
 from leanops.core.contract import Contract, model
 from leanops.core.expression import columns_of
 from leanops.core.layout import curated_fields
@@ -26,7 +25,6 @@ RECORD: Final = "$record"
 TEXT: Final = "$text_{}"
 VALUE: Final = "$value_{}"
 
-PERIOD_PATH: Final = ("_metadata", "periodReference")
 NO_TEXT: Final = "CAST(NULL AS STRING)"
 BRACE: Final = re.compile(
     r"(?P<kept>\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[0-9]+(?:,[0-9]*)?\})|\{(?P<most>,[0-9]*\})|\{", re.DOTALL
@@ -145,18 +143,9 @@ def _rule_entries(contract: Contract) -> Iterator[Column]:
 
 
 def _period_entry(names: Collection[str], contract: Contract) -> Column:
-    text = _given(names, _period_column(contract))
+    text = _given(names, contract.period_column)
     is_other = ~text.rlike(rf"\A(?:{PERIOD.pattern})\z")
     return _entry("period_reference", F.when(is_other, F.lit("period")), text)
-
-
-def _period_column(contract: Contract) -> str:
-    """The Standardized column that holds the period as it came."""
-    if (column := contract.by_name.get("period_reference")) is not None:
-        return contract.standardized_column(column)
-    name = flatten.column_name(PERIOD_PATH)
-    is_own = contract.owners.get(name, PERIOD_PATH) == PERIOD_PATH
-    return name if is_own else flatten.marked_name(name, PERIOD_PATH)
 
 
 def _record(contract: Contract, pii_key: bytes) -> Column:

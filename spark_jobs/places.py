@@ -66,8 +66,8 @@ class Places:
 
     def client(self, service: str) -> Any:
         # Local runs need no AWS, and this import takes half a second.
-        import boto3  # type: ignore[import-untyped]
-        from botocore.config import Config  # type: ignore[import-untyped]
+        import boto3
+        from botocore.config import Config
 
         # A stand-in has no host name per bucket.
         config = Config(s3={"addressing_style": "path"}) if self.endpoint else None

@@ -41,7 +41,7 @@ def last_updated(flat: FlatRows, contract: Contract) -> Column:
 
 
 def period(flat: FlatRows, contract: Contract) -> Column:
-    given = _envelope_text(flat, contract, "period_reference")
+    given = flat.text(contract.period_column)
     return F.when(given.rlike(rf"\A(?:{PERIOD.pattern})\z"), given).otherwise(F.date_format("publish_time", "yyyy-MM"))
 
 

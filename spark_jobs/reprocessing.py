@@ -22,7 +22,7 @@ def redo_batch(lake: Lake, names: Names, contract: Contract, pii_key: bytes, num
 
 def redo_period(lake: Lake, names: Names, contract: Contract, pii_key: bytes, period: Period) -> Result:
     """Curated's content of a period, replaced in one step; what today's contract moves or refuses follows it."""
-    batches = batches_of(lake, names, period)
+    batches = batches_of(lake, names, period) if contract.is_curated else frozenset()
     if not batches:
         return Result(names.topic, "curated", Status.NOTHING)
     return recurate(lake, names, contract, pii_key, batches)
@@ -31,7 +31,7 @@ def redo_period(lake: Lake, names: Names, contract: Contract, pii_key: bytes, pe
 def taken_batch(lake: Lake, names: Names, number: int) -> Batch:
     """Where in RAW a batch began and ended, from the table that took it in."""
     table = names.standardized_table
-    for snapshot in lake.carriers(table, lake.head(table), number - 1):
+    for snapshot in lake.carriers(table, lake.head(table), number - 1) if lake.exists(table) else ():
         mark = snapshot.watermark
         if mark is not None and mark.batch == number and mark.raw_snapshot is not None:
             return Batch(number, mark.result.get("start"), mark.raw_snapshot)

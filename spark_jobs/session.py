@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.treatments import PADDED_KEY
+
 CATALOG = "lake"
 
 BEHAVIOUR: Mapping[str, str] = {
@@ -25,6 +27,8 @@ BEHAVIOUR: Mapping[str, str] = {
     "spark.sql.autoBroadcastJoinThreshold": str(256 * 1024 * 1024),
     # Iceberg's rewrite of a predicate needs no statistics that a job never reads.
     "spark.sql.statistics.size.autoUpdate.enabled": "false",
+    # The PII key stands in plans as a literal.
+    "spark.sql.redaction.string.regex": PADDED_KEY,
     # `${…}` in a name or literal is text, never a variable.
     "spark.sql.variable.substitute": "false",
 }
@@ -81,10 +85,16 @@ def spark_session(
     return builder.getOrCreate()
 
 
-def topic_session(spark: SparkSession) -> SparkSession:
-    """A session of its own for one topic in a shared application: temporary views and settings do not meet."""
+def topic_session(spark: SparkSession, catalog: CatalogSettings | None = None) -> SparkSession:
+    """A session of its own for one topic in a shared application: temporary views and settings do not meet.
+
+    Where the platform had a session before us, the catalog is known to that session alone: it is then to be given.
+    """
     own = spark.newSession()
-    for key, value in BEHAVIOUR.items():
-        if key.startswith("spark.sql.") and key not in {"spark.sql.extensions"}:
+    static = "spark.sql.extensions"
+    for key, value in {**BEHAVIOUR, **(catalog.properties() if catalog else {})}.items():
+        if key != static:
             own.conf.set(key, value)
+    # Iceberg's source asks the thread for its session; without one it finds the application's.
+    own._jvm.SparkSession.setActiveSession(own._jsparkSession)  # type: ignore[union-attr]
     return own

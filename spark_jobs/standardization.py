@@ -22,7 +22,7 @@ from spark_jobs import dispositions, drift, records, snapshots
 from spark_jobs.flat_rows import Census, FlatRows, census, flat_rows
 from spark_jobs.results import Result, Status
 from spark_jobs.snapshots import ANY_PERIOD, Batch, MainMoved, Snapshot, Watermark
-from spark_jobs.tables import Lake
+from spark_jobs.tables import Lake, Unit
 
 LOG = logging.getLogger(__name__)
 LAYER = "standardized"
@@ -106,6 +106,7 @@ class _Run:
         self._batch = batch
         self._table = names.standardized_table
         self._token = uuid4().hex
+        self._expected = lake.raw_rows(names.raw_table, batch)
         self._kept_frames: list[DataFrame] = []
 
     def published(self) -> Result:
@@ -116,7 +117,8 @@ class _Run:
                 self._lake.let_go(frame)
 
     def _published(self) -> Result:
-        self._say("reading RAW and flattening")
+        self._lake.plan_for(self._expected)
+        self._say(f"reading {self._expected} records from RAW and flattening")
         raw = self._lake.read_batch(self._names.raw_table, self._batch)
         known = [name for name in self._lake.columns(self._table) if name not in PLATFORM_COLUMNS]
         flat = flat_rows(raw, self._contract.owners, known)
@@ -148,7 +150,7 @@ class _Run:
 
     def _prove_raw(self, found: Census) -> None:
         """What was flattened is what RAW's own snapshots say they added."""
-        expected = self._lake.raw_rows(self._names.raw_table, self._batch)
+        expected = self._expected
         if expected != found.records:
             raise UnbalancedBatch("raw = what the batch's snapshots added", expected, found.records)
 
@@ -225,7 +227,7 @@ class _Run:
         earlier = _matching(
             self._lake.read(raw, start).where(within).select(same_delivery), "message_id", identities, ids
         )
-        failures = {"topic_name": self._names.topic, "_batch": (0, self._batch.number - 1), "publish_time": times}
+        failures: Unit = {"topic_name": self._names.topic, "_batch": (0, self._batch.number - 1), "publish_time": times}
         if not self._lake.may_hold(PARSE_ERRORS_TABLE, failures):
             return earlier
         failed = self._lake.read_unit(PARSE_ERRORS_TABLE, failures).select(same_delivery)

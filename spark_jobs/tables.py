@@ -18,8 +18,9 @@ from uuid import uuid4
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from leanops.core.layout import Field, Layout, Partition
+from leanops.core.layout import Field, Layout
 from leanops.core.naming import literal, quoted, quoted_table
+from spark_jobs.ddl import column_sql, create_sql
 from spark_jobs.session import CATALOG
 from spark_jobs.snapshots import Batch, MainMoved, Snapshot, UnreadableRange, Watermark, ancestors
 
@@ -29,6 +30,7 @@ T = TypeVar("T")
 Unit = Mapping[str, "str | int | tuple[int, int] | tuple[datetime, datetime] | frozenset[int]"]
 TRIES = 20
 SMALLEST_SPLIT, LARGEST_SPLIT = 1 << 20, 1 << 27
+ROWS_A_PARTITION = 100_000
 READ_OPERATIONS = frozenset({"append", "replace"})
 
 
@@ -46,7 +48,7 @@ class Lake:
         """Creates the table, or adds the columns that it lacks. Nothing is dropped or narrowed here."""
         if not self.exists(layout.table):
             self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted_table(_path(layout.table.split('.')[0]))}")
-            _changed(f"create {layout.table}", lambda: self.spark.sql(_create_sql(layout)))
+            _changed(f"create {layout.table}", lambda: self.spark.sql(create_sql(_path(layout.table), layout)))
         self.add_columns(layout.table, layout.fields)
         table = self._fresh(layout.table)
         if table.currentSnapshot() is None:
@@ -68,7 +70,7 @@ class Lake:
             missing = [field for field in fields if field.name not in known]
             if not missing:
                 return []
-            columns = ", ".join(_column_sql(field) for field in missing)
+            columns = ", ".join(column_sql(field) for field in missing)
             sql = f"ALTER TABLE {quoted_table(_path(table))} ADD COLUMNS ({columns})"
             try:
                 _changed(f"alter {table}", lambda sql=sql: self.spark.sql(sql))  # type: ignore[misc]
@@ -104,6 +106,11 @@ class Lake:
             *(F.col(f.name) if f.name in own else F.lit(None).cast(f.dataType).alias(f.name) for f in wanted)
         )
 
+    def plan_for(self, rows: int) -> None:
+        """Shuffles get as many partitions as the batch has work for: adaptive planning is off."""
+        most = self.spark.sparkContext.defaultParallelism * 4
+        self.spark.conf.set("spark.sql.shuffle.partitions", str(min(most, rows // ROWS_A_PARTITION + 1)))
+
     def kept(self, frame: DataFrame) -> DataFrame:
         """The frame, computed at its first use and once. Plans built on it begin here and stay small."""
         return frame.localCheckpoint(eager=False)
@@ -129,6 +136,8 @@ class Lake:
         if end is None or end == after:
             return None
         fresh = self._between(raw, after, end)
+        if not any(snapshot.added_records for snapshot in fresh if snapshot.operation == "append"):
+            return None
         rows, chosen = 0, None
         for snapshot in reversed(fresh):
             rows += snapshot.added_records if snapshot.operation == "append" else 0
@@ -385,31 +394,6 @@ def _micros(moment: datetime) -> int:
 
 def _path(table: str) -> str:
     return f"{CATALOG}.{table}"
-
-
-def _create_sql(layout: Layout) -> str:
-    columns = ", ".join(_column_sql(field) for field in layout.fields)
-    partitions = ", ".join(_partition_sql(partition) for partition in layout.partitions)
-    properties = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in layout.properties.items())
-    return (
-        f"CREATE TABLE IF NOT EXISTS {quoted_table(_path(layout.table))} ({columns}) USING iceberg "
-        f"PARTITIONED BY ({partitions}) TBLPROPERTIES ({properties})"
-    )
-
-
-def _column_sql(field: Field) -> str:
-    required = " NOT NULL" if field.required else ""
-    doc = f" COMMENT {literal(field.doc)}" if field.doc else ""
-    return f"{quoted(field.name)} {field.type}{required}{doc}"
-
-
-def _partition_sql(partition: Partition) -> str:
-    column = quoted(partition.column)
-    if partition.transform == "identity":
-        return column
-    if partition.transform == "bucket":
-        return f"bucket({partition.buckets}, {column})"
-    return f"{partition.transform}({column})"
 
 
 def _unit_column(unit: Unit) -> Column:

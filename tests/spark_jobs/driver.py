@@ -26,7 +26,9 @@ def main(warehouse: str, document: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         spark = spark_session(CatalogSettings(warehouse, kind="hadoop"), "driver", spark_settings(Path(folder)))
         contract = load(Path(document).read_text(encoding="utf-8"))
-        topic = Topic(tables.Lake(spark), ENVIRONMENT.topic(contract.topic), contract, json.loads(Path(document).read_text()))
+        topic = Topic(
+            tables.Lake(spark), ENVIRONMENT.topic(contract.topic), contract, json.loads(Path(document).read_text())
+        )
         do = tables._changed
 
         def told(what: str, call: Callable[[], T]) -> T:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from decimal import Decimal
 from itertools import count, groupby
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from leanops.core.contract import Contract, load
 from leanops.core.flatten import flatten
 from leanops.core.layout import STANDARDIZED_FIELDS
 from leanops.core.naming import DRIFT_LOG_TABLE, ERRORS_TABLE, PARSE_ERRORS_TABLE, Environment, Names
+from leanops.core.period import filed_period
 from spark_jobs.curation import curate
 from spark_jobs.results import Result
 from spark_jobs.standardization import standardize
@@ -132,14 +132,12 @@ def expected_state(topic: Topic, messages: Sequence[Message]) -> dict[str, list[
     """What `Topic.state` must be, from the oracle; flat columns come from the reference in `leanops.core`."""
     outcomes, told = topic.truth(messages)
     payloads = {(r.message_id, r.publish_time, r.ingestion_ts): r.json_payload for r in map(raw_of, messages)}
-    periods = {}
     rows = []
     for key, version in [*told.standardized.items(), *((None, version) for version in told.keyless)]:
         text = payloads[version.message_id, version.publish_time, version.ingestion_ts]
         flat = flatten(text, topic.contract.owners)
         content = {name: value for name, value in {**flat.columns, **flat.rescued}.items() if value is not None}
         period = _filed_period(topic, flat.columns, version)
-        periods[version] = period
         first = told.first[key] if key is not None else (version.publish_time, period)
         correlation = topic.contract.by_name.get("correlation_id")
         rows.append(
@@ -191,11 +189,7 @@ def found_errors(topic: Topic) -> Counter[Any]:
 
 
 def _filed_period(topic: Topic, columns: Mapping[str, str | None], version: Version) -> str:
-    from leanops.core.period import filed_period
-
-    column = topic.contract.by_name.get("period_reference")
-    given = columns.get(topic.contract.standardized_column(column)) if column else None
-    return str(filed_period(given, version.publish_time))
+    return str(filed_period(columns.get(topic.contract.period_column), version.publish_time))
 
 
 def _content(row: Row) -> Row:
@@ -219,6 +213,3 @@ def _plain(value: Any) -> Any:
 def _order(row: Row) -> tuple[str, ...]:
     moments = (row.get("idempotency_key"), row.get("publish_time"), row.get("ingestion_ts"), row.get("message_id"))
     return tuple(str(part) for part in moments)
-
-
-__all__ = ["Decimal", "Topic", "expected_errors", "expected_state", "found_errors"]

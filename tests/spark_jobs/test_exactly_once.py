@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -67,12 +67,12 @@ def stream() -> list[Message]:
 
 
 @pytest.fixture(scope="module")
-def clean(spark: SparkSession) -> Iterator[dict[str, Any]]:
+def clean(spark: SparkSession) -> dict[str, Any]:
     from tests.spark_jobs.lakehouse import Topic
 
     topic = Topic.new(spark, "payments")
     topic.take(stream())
-    yield topic.state()
+    return topic.state()
 
 
 def second_batch_pending(spark: SparkSession) -> Topic:
@@ -104,7 +104,8 @@ def test_a_run_that_dies_before_or_after_any_change_of_state_is_mended_by_the_ne
             *unpublished, publish, drop = [step for step in steps if "create ops" not in step]
             assert publish.startswith("publish"), steps
             last = (publish, "after") if batch == 1 else (drop, "before")
-            for step, moment in [(s, m) for s in (*unpublished, publish) for m in ("before", "after")][:-1] + [last]:
+            fatal = [(step, moment) for step in unpublished for moment in ("before", "after")]
+            for step, moment in (*fatal, (publish, "before"), last):
                 if SHARED.search(step):
                     continue
                 assert killer.kills(step, moment, getattr(topic, layer)), (batch, step, moment)
@@ -159,7 +160,10 @@ def test_a_compaction_and_a_new_column_in_the_middle_change_nothing(
         assert row.pop("somebody_elses") is None
     assert state == clean
     heads = [topic.lake.head(table) for table in (topic.names.standardized_table, topic.names.curated_table)]
-    assert all(topic.lake.watermark(t, h) for t, h in zip((topic.names.standardized_table, topic.names.curated_table), heads, strict=True))
+    assert all(
+        topic.lake.watermark(t, h)
+        for t, h in zip((topic.names.standardized_table, topic.names.curated_table), heads, strict=True)
+    )
 
 
 def test_a_covered_batch_is_left_alone_and_answers_what_it_answered_first(spark: SparkSession) -> None:

@@ -73,7 +73,7 @@ def test_a_driver_that_is_killed_again_and_again_leaves_what_an_undisturbed_run_
     moments = random.Random(5)
     deaths = []
     while len(deaths) < KILLS:
-        death = Driver(warehouse, document).killed_after(moments.randint(1, 14), moments.uniform(0, 0.4))
+        death = Driver(warehouse, document).killed_after(moments.randint(1, 9), moments.uniform(0, 0.4))
         assert death is not None, f"the work was done after {len(deaths)} kills: {deaths}"
         deaths.append(death)
     Driver(warehouse, document).finished()

@@ -37,7 +37,6 @@ def test_the_view_has_one_row_per_key_under_the_names_of_the_contract(
     expected_names = [name if readable.get(name) in taken else readable.get(name, name) for name in kept]
     assert view.columns == expected_names
     assert len(set(view.columns)) == len(view.columns)
-    assert "place" not in view.columns
     assert {"device_id", "idempotency_key", "_rescued"} <= set(view.columns)
 
     rows = [tuple(row) for row in view.collect()]
@@ -112,9 +111,7 @@ def test_the_athena_text() -> None:
     text = view_query(ENVIRONMENT.topic("readings"), contract, columns)
     assert text == (
         'SELECT "message_id" AS "message_id", "idempotency_key" AS "idempotency_key", "who_email" AS "email", '
-        '"seen_at" AS "seen_at", "amount" AS "amount" FROM (SELECT *, row_number() OVER (PARTITION BY '
-        'coalesce("idempotency_key", "message_id") ORDER BY "last_updated_ts" DESC, "publish_time" DESC, '
-        '"ingestion_ts" DESC, "message_id" DESC) AS place FROM "iceberg_standardized_db"."readings") AS newest WHERE place = 1'
+        '"seen_at" AS "seen_at", "amount" AS "amount" FROM "iceberg_standardized_db"."readings"'
     )
     taken = view_query(ENVIRONMENT.topic("readings"), contract, ["who_email", "email"])
     assert taken.startswith('SELECT "who_email" AS "who_email", "email" AS "email" FROM ')

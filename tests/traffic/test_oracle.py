@@ -90,7 +90,9 @@ def test_a_second_delivery_is_a_network_duplicate_in_the_batch_and_later() -> No
 
 
 def test_of_deliveries_ingested_together_the_smaller_digest_is_taken() -> None:
-    payloads = sorted((_payload(value=value) for value in "ab"), key=lambda text: hashlib.md5(text.encode()).hexdigest())
+    payloads = sorted(
+        (_payload(value=value) for value in "ab"), key=lambda text: hashlib.md5(text.encode()).hexdigest()
+    )
     fates, told = _told(_sent(1, "m1", payloads[1]), _sent(1, "m1", payloads[0]))
     assert fates == ["network_duplicate", "accepted"]
     assert told.curated["k"]["value"] == json.loads(payloads[0])["value"]

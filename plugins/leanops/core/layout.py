@@ -1,4 +1,4 @@
-"""The columns, partitions and properties of every table: one source for Spark's and PyIceberg's DDL (docs/architecture.md)."""
+"""The columns, partitions and properties of every table: one source for whoever makes or alters them."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class _Reader:
             if count > 1:
                 self._add("columns", f"{count} columns named {shown(name)}", "each name once", "Rename one.")
         for where, column in self._named():
-            if where.startswith("payload") and column.name in flatten.RESERVED - set(ENVELOPE_TYPES):
+            if where.startswith("payload") and column.name in flatten.RESERVED:
                 self._add(f"{where}.name", f"{shown(column.name)}, a column of lean-ops", "another name", "Rename it.")
 
     def _check_paths(self) -> None:

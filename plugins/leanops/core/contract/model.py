@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
 
 from leanops.core import flatten
 from leanops.core.expression import Expression
 from leanops.core.flatten import Path
 from leanops.core.types import ColumnType, Value
+
+PERIOD_PATH: Final[Path] = ("_metadata", "periodReference")
 
 Treatment = Literal["hash", "tokenise", "truncate", "drop"]
 Engine = Literal["glue", "emr_serverless", "spark_submit"]
@@ -165,6 +167,15 @@ class Contract:
     def owners(self) -> Mapping[str, Path]:
         """Which path has which Standardized column by this contract (see `flatten`)."""
         return {flatten.column_name(column.path): column.path for column in self.columns if column.path is not None}
+
+    @cached_property
+    def period_column(self) -> str:
+        """Where Standardized keeps the payload's period, whether or not the contract names it."""
+        if (named := self.by_name.get("period_reference")) is not None:
+            return self.standardized_column(named)
+        name = flatten.column_name(PERIOD_PATH)
+        is_own = self.owners.get(name, PERIOD_PATH) == PERIOD_PATH
+        return name if is_own else flatten.marked_name(name, PERIOD_PATH)
 
     def standardized_column(self, column: Column) -> str:
         """Where Standardized keeps the value of a column of Curated."""

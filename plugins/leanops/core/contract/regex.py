@@ -7,7 +7,9 @@ import warnings
 from typing import Final
 
 ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
-GROUP: Final = re.compile(r"(?<!\\)\(\?(?!:)")
+GROUP: Final = re.compile(r"\(\?(?!:)")
+REPEAT: Final = re.compile(r"\{([0-9]*),?([0-9]*)\}")
+MOST_REPEATS: Final = 1000
 CLASS_TRAP: Final = re.compile(r"&&|--|~~|\|\||\[[^\]]*\[")
 CHARACTER_CLASS: Final = re.compile(r"\[\^?\]?[^\]]*\]")
 INNERMOST_GROUP: Final = re.compile(r"\((?:\?:)?([^()]*)\)([*+{]?)")
@@ -19,13 +21,15 @@ def regex_objection(pattern: str) -> str | None:
     for match in ESCAPE.finditer(pattern):
         if match[1] not in PLAIN_ESCAPES:
             return f"the escape \\{match[1]} is not among those that Python and Java share"
-    if GROUP.search(pattern):
+    bare = ESCAPE.sub("", pattern)
+    if any(int(number) > MOST_REPEATS for match in REPEAT.finditer(bare) for number in match.groups() if number):
+        return f"more than {MOST_REPEATS} repeats are not allowed"
+    if GROUP.search(bare):
         return "look-around, flags and named groups are not allowed"
     if re.search(r"[+*?}]\+", pattern):
         return "possessive repeats are not allowed"
     if _repeats_a_choice(CHARACTER_CLASS.sub("x", ESCAPE.sub("x", pattern))):
         return "a repeated group with a choice or a repeat inside can take for ever"
-    bare = ESCAPE.sub("", pattern)
     if CLASS_TRAP.search(bare):
         return "Java reads this character class in another way"
     try:

@@ -1,0 +1,31 @@
+"""Spark SQL that makes tables and columns from their layout."""
+
+from __future__ import annotations
+
+from leanops.core.layout import Field, Layout, Partition
+from leanops.core.naming import literal, quoted, quoted_table
+
+
+def create_sql(path: str, layout: Layout) -> str:
+    columns = ", ".join(column_sql(field) for field in layout.fields)
+    partitions = ", ".join(_partition_sql(partition) for partition in layout.partitions)
+    properties = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in layout.properties.items())
+    return (
+        f"CREATE TABLE IF NOT EXISTS {quoted_table(path)} ({columns}) USING iceberg "
+        f"PARTITIONED BY ({partitions}) TBLPROPERTIES ({properties})"
+    )
+
+
+def column_sql(field: Field) -> str:
+    required = " NOT NULL" if field.required else ""
+    doc = f" COMMENT {literal(field.doc)}" if field.doc else ""
+    return f"{quoted(field.name)} {field.type}{required}{doc}"
+
+
+def _partition_sql(partition: Partition) -> str:
+    column = quoted(partition.column)
+    if partition.transform == "identity":
+        return column
+    if partition.transform == "bucket":
+        return f"bucket({partition.buckets}, {column})"
+    return f"{partition.transform}({column})"
