@@ -12,6 +12,8 @@ export PYTHONPATH := $(CURDIR)/plugins:$(CURDIR)
 # Airflow writes its settings and its database where this points, by default into the home folder.
 export AIRFLOW_HOME := $(CURDIR)/build/airflow
 
+WITH_SPARK = JAVA_HOME=$$(cat .venv/java_home) PYSPARK_PYTHON=$(CURDIR)/$(SPARK)/python
+
 SHELL_SCRIPTS = $$(git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run)
 
 .PHONY: help
@@ -34,8 +36,7 @@ test-airflow: setup
 
 # The core also runs on Glue, under an older Python.
 test-spark: setup
-	JAVA_HOME=$$(cat .venv/java_home) PYSPARK_PYTHON=$(CURDIR)/$(SPARK)/python \
-		$(SPARK)/python -m pytest tests/core $(wildcard tests/spark_jobs)
+	$(WITH_SPARK) $(SPARK)/python -m pytest tests/core tests/local tests/spark_jobs
 
 LINTS := lint-ruff lint-types lint-imports lint-shell lint-yaml lint-security
 
@@ -48,8 +49,7 @@ lint-ruff:
 	$(TOOLS)/ruff format --check .
 
 lint-types:
-	$(TOOLS)/mypy --python-executable $(AIRFLOW)/python
-	$(TOOLS)/mypy --python-executable $(SPARK)/python --python-version 3.11 -p spark_jobs
+	$(TOOLS)/mypy --python-executable $(SPARK)/python
 
 lint-imports:
 	$(TOOLS)/lint-imports
@@ -74,7 +74,7 @@ format: setup ## let ruff rewrite what it can
 
 .PHONY: demo
 demo: setup ## show the product at work
-	$(AIRFLOW)/python -m local.demo
+	$(WITH_SPARK) $(SPARK)/python -m local.demo
 
 .PHONY: bench
 bench: setup ## run the benchmarks, or only NAME=…

@@ -23,7 +23,7 @@ CASES = [(name, topic) for name in scenario_names() for topic in load_scenario(n
 def test_every_table_holds_what_the_oracle_says(spark: SparkSession, name: str, sample: str) -> None:
     from tests.spark_jobs.lakehouse import Topic, expected_errors, expected_state, found_errors
 
-    stream = list(messages(load_scenario(name).resized(topic=sample, messages=900, batches=3), seed=23))
+    stream = list(messages(load_scenario(name).resized(topic=sample, messages=600, batches=2), seed=23))
     topic = Topic.new(spark, sample)
     topic.take(stream)
     state, expected = topic.state(), expected_state(topic, stream)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Final
+from typing import Final, cast
 
 from leanops.core.expression.tree import Arithmetic, Column, Constant, Expression
 from leanops.core.types import ColumnType
@@ -38,7 +38,7 @@ def common_type(types: Iterable[ColumnType]) -> ColumnType:
 
 def _literal_type(value: Decimal) -> ColumnType:
     _, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)  # a literal is finite
+    exponent = cast(int, exponent)  # a literal is finite
     return _decimal(max(0, len(digits) + exponent) if value else 0, max(0, -exponent))
 
 
