@@ -47,30 +47,6 @@ def test_the_view_has_one_row_per_key_under_the_names_of_the_contract(
     assert len(keys) == len(set(keys)) > 0
 
 
-def test_the_newest_version_is_the_one_shown(spark: SparkSession) -> None:
-    """Standardized has one row per key by itself; the view holds even where a table does not."""
-    from pyspark.sql import functions as F
-
-    from spark_jobs.scientist import view_query
-    from tests.spark_jobs.lakehouse import Topic
-
-    stream = list(messages(load_scenario("clean").resized(topic="events", messages=20, batches=1), seed=3))
-    topic = Topic.new(spark)
-    topic.land(stream)
-    topic.standardize()
-    name = f"lake.{topic.names.standardized_table}"
-    before = topic.lake.read(topic.names.standardized_table).count()
-    rows = spark.table(name).withColumn("last_updated_ts", F.expr("last_updated_ts + INTERVAL 1 DAY"))
-    rows.withColumn("correlation_id", F.lit("newer")).writeTo(name).append()
-
-    view = spark.sql(
-        view_query(topic.names, topic.contract, topic.lake.columns(topic.names.standardized_table), "spark")
-    )
-    found = view.collect()
-    assert len(found) == before
-    assert {row["correlation_id"] for row in found} == {"newer"}
-
-
 def test_hostile_names_are_quoted_in_both_dialects(spark: SparkSession) -> None:
     from spark_jobs.scientist import view_query
     from tests.spark_jobs.lakehouse import Topic
