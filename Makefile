@@ -28,15 +28,20 @@ setup: ## make or update the environments in .venv and fetch the jars
 lock: ## resolve local/setup/*.in again and write the locks
 	@$(PYTHON) -m local.setup.compile
 
-.PHONY: test test-airflow test-spark
-test: test-airflow test-spark ## run all tests
+.PHONY: test test-airflow test-spark test-faults
+test: setup ## run all tests, two suites at a time
+	@$(MAKE) --jobs=2 --output-sync=line test-spark test-faults test-airflow
 
 test-airflow: setup
 	$(AIRFLOW)/python -m pytest -m "not spark"
 
 # The core also runs on Glue, under an older Python.
 test-spark: setup
-	$(WITH_SPARK) $(SPARK)/python -m pytest tests/core tests/local tests/spark_jobs
+	$(WITH_SPARK) $(SPARK)/python -m pytest -m "not faults" tests/core tests/local tests/spark_jobs
+
+# Kills, races, splits and broken protocols on real Spark.
+test-faults: setup
+	$(WITH_SPARK) $(SPARK)/python -m pytest -m faults tests/spark_jobs
 
 LINTS := lint-ruff lint-types lint-imports lint-shell lint-yaml lint-security
 

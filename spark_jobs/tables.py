@@ -211,7 +211,7 @@ class Lake:
             if snapshot.operation not in READ_OPERATIONS:
                 raise UnreadableRange(
                     "read RAW",
-                    f"snapshot {snapshot.id} is an {snapshot.operation}",
+                    f"snapshot {snapshot.id} is a {snapshot.operation}",
                     raw,
                     "RAW takes appends and compaction only; rebuild the topic from RAW.",
                 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.spark_jobs.lakehouse import Topic
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
 
 # Made once for all topics, by whichever test comes first.

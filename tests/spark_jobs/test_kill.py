@@ -20,7 +20,7 @@ from tests.traffic import load_scenario, messages
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
 KILLS = 20
 BATCHES = 8

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tests.spark_jobs.lakehouse import Topic
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
 
 def stream() -> list[Message]:

@@ -15,7 +15,7 @@ from tests.traffic import Message, load_scenario, messages
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
 COUNT = 90
 SEEDS = (7, 8)
