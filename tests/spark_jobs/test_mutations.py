@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from leanops.core.errors import LeanOpsError
 from tests.traffic import Message, load_scenario, messages
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def p4_originals_are_sought_in_the_corrections_own_period(monkeypatch: pytest.Mo
     from spark_jobs.tables import Publication
 
     real = Publication.delete_keys
-    monkeypatch.setattr(Publication, "delete_keys", lambda self, keys, periods: real(self, keys, ("2026-01",)))
+    monkeypatch.setattr(Publication, "delete_keys", lambda self, keys, periods: real(self, keys, ("2026-04",)))
 
 
 def p5_the_rescue_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +99,15 @@ def test_a_broken_protocol_shows_in_the_tables(
     broken(monkeypatch)
     for batch in (1, 2):
         topic.land(message for message in stream() if message.batch == batch)
-        with_a_twin_in_the_middle(topic, monkeypatch)
+        try:
+            if broken in (no_break, p1_writes_go_straight_to_main):
+                with_a_twin_in_the_middle(topic, monkeypatch)
+            else:
+                topic.run()
+        except LeanOpsError:
+            # The next batch's balance sees what the one before left behind.
+            assert not is_right
+            return
     monkeypatch.undo()
     state, expected = topic.state(), expected_state(topic, stream())
     found = [(row["message_id"], row["reason"]) for row in state["parse_errors"]]
