@@ -28,7 +28,8 @@ def spark_settings(folder: Path) -> dict[str, str]:
         "spark.master": "local[2]",
         "spark.jars": ",".join(str(jar.path) for jar in locked() if "spark-runtime" in jar.artifact),
         "spark.driver.memory": "3g",
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        # Tests are many small plans: the second compiler and a parallel collector cost more than they give.
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "2",

@@ -50,7 +50,11 @@ class Bench:
         from spark_jobs.session import CatalogSettings, spark_session
         from tests.conftest import spark_settings
 
-        settings = spark_settings(folder) | {"spark.driver.memory": "6g", "spark.local.dir": str(folder / "local")}
+        settings = spark_settings(folder) | {
+            "spark.driver.memory": "6g",
+            "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+            "spark.local.dir": str(folder / "local"),
+        }
         self.spark = spark_session(CatalogSettings(str(folder / "warehouse"), kind="hadoop"), "bench", settings)
         self.spark.sparkContext.setLogLevel("ERROR")
 
