@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from uuid import uuid4
 
@@ -21,11 +21,13 @@ from spark_jobs import drift, snapshots
 from spark_jobs.judgement import RECORD, VIOLATIONS, judged
 from spark_jobs.results import Result, Status
 from spark_jobs.snapshots import ANY_PERIOD, MainMoved, Snapshot, Watermark
-from spark_jobs.tables import Lake, Publication, Unit
+from spark_jobs.tables import Lake, Publication
+from spark_jobs.units import Unit
 
 LOG = logging.getLogger(__name__)
 LAYER = "curated"
 TRIES = 10
+ROW = "$row"
 
 
 class RejectionSpike(LeanOpsError):
@@ -132,7 +134,7 @@ class _Run:
             F.col("_batch").between(*chosen) if isinstance(chosen, tuple) else F.col("_batch").isin(sorted(chosen))
         )
         rows = rows.where(is_chosen)
-        verdicts = self._lake.kept(judged(rows, self._contract, self._pii_key))
+        verdicts = self._lake.kept(_verdicts(judged(rows, self._contract, self._pii_key), rows.columns))
         try:
             return self._published(verdicts)
         finally:
@@ -209,7 +211,6 @@ class _Run:
     def _write_errors(self, verdicts: DataFrame, balance: RowBalance) -> None:
         rows = None
         if balance.rejected:
-            own = [F.col(name) for name in self._lake.columns(self._names.standardized_table)]
             rows = verdicts.where(~_is_valid()).select(
                 F.lit(self._names.topic).alias("topic_name"),
                 "_batch",
@@ -217,7 +218,7 @@ class _Run:
                 *layout.VERSION_COLUMNS,
                 "period_reference",
                 F.col(VIOLATIONS).alias("violations"),
-                F.to_json(F.struct(*own)).alias("row_json"),
+                F.col(ROW).alias("row_json"),
                 F.lit(self._contract.schema_version).alias("_contract_version"),
             )
         self._lake.replace_unit(ERRORS_TABLE, rows, {"topic_name": self._names.topic, "_batch": self._batches})
@@ -236,6 +237,20 @@ class _Run:
 
     def _say(self, what: str) -> None:
         LOG.info("%s, batch %s: %s", self._names.topic, self._number, what)
+
+
+def _verdicts(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """What is needed of a judged row: its record if it is valid, else the whole row for the errors table."""
+    whole = F.to_json(F.struct(*(F.col(name) for name in columns)))
+    return rows.select(
+        "idempotency_key",
+        *layout.VERSION_COLUMNS,
+        "period_reference",
+        "_batch",
+        VIOLATIONS,
+        F.when(_is_valid(), F.col(RECORD)).alias(RECORD),
+        F.when(~_is_valid(), whole).alias(ROW),
+    )
 
 
 def _is_valid() -> Column:

@@ -90,6 +90,11 @@ def flat_rows(raw: DataFrame, owners: Mapping[str, Path], columns: Sequence[str]
     return FlatRows(flat.withColumn("_row", F.monotonically_increasing_id()), tuple(columns))
 
 
+def sample_columns(payloads: Sequence[str | None], owners: Mapping[str, Path]) -> set[str]:
+    """The names of all flat columns in a few payloads."""
+    return set(Flattener(owners, []).flattened(pa.array(payloads, pa.string())).census)
+
+
 def _schema(columns: Sequence[str]) -> StructType:
     text = StringType()
     return StructType(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Final
 
@@ -48,11 +48,20 @@ def judged(rows: DataFrame, contract: Contract, pii_key: bytes) -> DataFrame:
         .withColumns(values)
         .withColumns(
             {
-                VIOLATIONS: F.filter(F.array(*entries), lambda entry: entry["rule"].isNotNull()),
+                VIOLATIONS: _violations(entries),
                 RECORD: _record(contract, pii_key),
             }
         )
         .drop(*texts, *values)
+    )
+
+
+def _violations(entries: Sequence[Column]) -> Column:
+    """Most rows are valid: the list, which Spark does not compile, is made only where a rule is broken."""
+    is_broken = reduce(operator.or_, (entry["rule"].isNotNull() for entry in entries))
+    broken = F.filter(F.array(*entries), lambda entry: entry["rule"].isNotNull())
+    return F.when(is_broken, broken).otherwise(
+        F.expr("CAST(array() AS ARRAY<STRUCT<column: STRING, rule: STRING, value: STRING>>)")
     )
 
 

@@ -13,7 +13,13 @@ from spark_jobs.casts import cast_column, is_blank
 from spark_jobs.flat_rows import FlatRows
 
 
-def identities(flat: FlatRows, contract: Contract) -> DataFrame:
+def identified(flat: FlatRows, contract: Contract) -> FlatRows:
+    """The rows with what they are known by, worked out once: `_key`, `_updated`, `_period`."""
+    known = {"_key": key(flat, contract), "_updated": last_updated(flat, contract), "_period": period(flat, contract)}
+    return FlatRows(flat.rows.withColumns(known), flat.columns)
+
+
+def identities(flat: FlatRows) -> DataFrame:
     """A narrow row per valid record: `_row` to find it again, key, version, period."""
     return flat.valid.select(
         "_row",
@@ -21,9 +27,9 @@ def identities(flat: FlatRows, contract: Contract) -> DataFrame:
         "publish_time",
         "ingestion_ts",
         "_digest",
-        key(flat, contract).alias("idempotency_key"),
-        last_updated(flat, contract).alias("last_updated_ts"),
-        period(flat, contract).alias("period_reference"),
+        F.col("_key").alias("idempotency_key"),
+        F.col("_updated").alias("last_updated_ts"),
+        F.col("_period").alias("period_reference"),
     )
 
 

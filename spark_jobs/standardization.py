@@ -19,16 +19,18 @@ from leanops.core.errors import UnbalancedBatch
 from leanops.core.layout import STANDARDIZED_FIELDS, Field
 from leanops.core.naming import DRIFT_LOG_TABLE, PARSE_ERRORS_TABLE, Names
 from spark_jobs import dispositions, drift, records, snapshots
-from spark_jobs.flat_rows import Census, FlatRows, census, flat_rows
+from spark_jobs.flat_rows import Census, FlatRows, census, flat_rows, sample_columns
 from spark_jobs.results import Result, Status
 from spark_jobs.snapshots import ANY_PERIOD, Batch, MainMoved, Snapshot, Watermark
-from spark_jobs.tables import Lake, Unit
+from spark_jobs.tables import Lake
+from spark_jobs.units import Unit
 
 LOG = logging.getLogger(__name__)
 LAYER = "standardized"
 TRIES = 10
 # So few keys are cheaper to look up one by one, by partition and statistics, than to join.
 FEW = 500
+SAMPLE = 200
 MOST_PERIODS = 200
 _REPLACED = "(disposition = 'accepted' AND old_period_reference IS NOT NULL)"
 _TOLD = "(disposition <> 'accepted' OR _seen_before)"
@@ -121,7 +123,8 @@ class _Run:
         self._say(f"reading {self._expected} records from RAW and flattening")
         raw = self._lake.read_batch(self._names.raw_table, self._batch)
         known = [name for name in self._lake.columns(self._table) if name not in PLATFORM_COLUMNS]
-        flat = flat_rows(raw, self._contract.owners, known)
+        flat = flat_rows(raw, self._contract.owners, [*known, *self._foreseen(raw, known)])
+        flat = records.identified(flat, self._contract)
         flat = FlatRows(self._kept(flat.rows), flat.columns)
         found = census(flat)
         self._prove_raw(found)
@@ -147,6 +150,14 @@ class _Run:
             int(tip.get("added-data-files") or 0),
             int(tip.get("added-files-size") or 0),
         )
+
+    def _foreseen(self, raw: DataFrame, known: Collection[str]) -> list[str]:
+        """Columns that the first records of a new topic show: what has a column needs no look-up in `_extra`."""
+        if self._mark is not None:
+            return []
+        sample = [row[0] for row in raw.select("json_payload").limit(SAMPLE).collect()]
+        seen = sample_columns(sample, self._contract.owners) - set(known)
+        return sorted(seen)[: self._contract.column_budget]
 
     def _prove_raw(self, found: Census) -> None:
         """What was flattened is what RAW's own snapshots say they added."""
@@ -205,7 +216,7 @@ class _Run:
         return [drift.Entry(*row) for row in rows]
 
     def _fates(self, flat: FlatRows, found: Census) -> DataFrame:
-        identities = records.identities(flat, self._contract)
+        identities = records.identities(flat)
         few = identities.select("message_id", "idempotency_key").collect() if found.valid <= FEW else None
         ids = None if few is None else {row[0] for row in few}
         keys = None if few is None else {row[1] for row in few if row[1] is not None}
@@ -332,18 +343,17 @@ def _accepted(
 def _platform_columns(
     flat: FlatRows, contract: Contract, batch: int, columns: Sequence[str], found: Census
 ) -> dict[str, Column]:
-    period = records.period(flat, contract)
     return {
         "message_id": F.col("message_id"),
         "topic_name": F.col("topic_name"),
         "publish_time": F.col("publish_time"),
         "ingestion_ts": F.col("ingestion_ts"),
-        "idempotency_key": records.key(flat, contract),
-        "period_reference": period,
+        "idempotency_key": F.col("_key"),
+        "period_reference": F.col("_period"),
         "correlation_id": records.correlation_id(flat, contract),
-        "last_updated_ts": records.last_updated(flat, contract),
+        "last_updated_ts": F.col("_updated"),
         "first_seen_ts": F.coalesce("first_seen_ts", "publish_time"),
-        "first_period_reference": F.coalesce("first_period_reference", period),
+        "first_period_reference": F.coalesce("first_period_reference", "_period"),
         "_rescued": _rescued(columns, found),
         "_batch": F.lit(batch).cast("bigint"),
         "_contract_version": F.lit(contract.schema_version),

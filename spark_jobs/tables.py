@@ -10,26 +10,25 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from leanops.core.layout import Field, Layout
-from leanops.core.naming import literal, quoted, quoted_table
+from leanops.core.naming import literal, quoted_table
 from spark_jobs.ddl import column_sql, create_sql
 from spark_jobs.session import CATALOG
 from spark_jobs.snapshots import Batch, MainMoved, Snapshot, UnreadableRange, Watermark, ancestors
+from spark_jobs.units import Unit, unit_column, unit_expression, unit_sql
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
-# A part of a table: columns and what they equal; a tuple is from … to with both ends, a set any of its members.
-Unit = Mapping[str, "str | int | tuple[int, int] | tuple[datetime, datetime] | frozenset[int]"]
 TRIES = 20
 SMALLEST_SPLIT, LARGEST_SPLIT = 1 << 20, 1 << 27
+MOST_WRITERS = 4
 ROWS_A_PARTITION = 100_000
 READ_OPERATIONS = frozenset({"append", "replace"})
 
@@ -48,7 +47,12 @@ class Lake:
         """Creates the table, or adds the columns that it lacks. Nothing is dropped or narrowed here."""
         if not self.exists(layout.table):
             self.spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {quoted_table(_path(layout.table.split('.')[0]))}")
-            _changed(f"create {layout.table}", lambda: self.spark.sql(create_sql(_path(layout.table), layout)))
+            try:
+                _changed(f"create {layout.table}", lambda: self.spark.sql(create_sql(_path(layout.table), layout)))
+            except Exception:
+                # Another run may have made it meanwhile.
+                if not self.exists(layout.table):
+                    raise
         self.add_columns(layout.table, layout.fields)
         table = self._fresh(layout.table)
         if table.currentSnapshot() is None:
@@ -75,7 +79,7 @@ class Lake:
             try:
                 _changed(f"alter {table}", lambda sql=sql: self.spark.sql(sql))  # type: ignore[misc]
             except Exception as error:
-                if not _is_race(error):
+                if not _is_race(error) and set(self.columns(table)) == known:
                     raise
                 time.sleep(0.1)
                 continue
@@ -91,7 +95,7 @@ class Lake:
         return reader.load(_path(table))
 
     def read_unit(self, table: str, unit: Unit) -> DataFrame:
-        return self.read(table).where(_unit_column(unit))
+        return self.read(table).where(unit_column(unit))
 
     def new_rows(self, table: str, rows: Sequence[tuple[Any, ...]]) -> DataFrame:
         """A few rows made by the driver, in the table's own columns."""
@@ -155,6 +159,9 @@ class Lake:
 
     def raw_rows(self, raw: str, batch: Batch) -> int:
         """How many records the batch has, from the snapshots' own summaries."""
+        if batch.start is None:
+            # Snapshots before it may be expired, their records are not.
+            return Snapshot.of(self._table(raw).snapshot(batch.end)).total_records
         return sum(s.added_records for s in self._between(raw, batch.start, batch.end) if s.operation == "append")
 
     def read_batch(self, raw: str, batch: Batch) -> DataFrame:
@@ -170,25 +177,12 @@ class Lake:
 
     def may_hold(self, table: str, unit: Unit, snapshot: int | None = None) -> bool:
         """Whether a file may hold such rows, by partitions and statistics alone: no Spark job."""
-        scan = self._fresh(table).newScan().filter(self._expression(unit))
+        scan = self._fresh(table).newScan().filter(unit_expression(self._jvm, unit))
         files = (scan if snapshot is None else scan.useSnapshot(snapshot)).planFiles()
         try:
             return bool(files.iterator().hasNext())
         finally:
             files.close()
-
-    def _expression(self, unit: Unit) -> Any:
-        make = self._jvm.org.apache.iceberg.expressions.Expressions
-        condition = make.alwaysTrue()
-        for name, value in unit.items():
-            if isinstance(value, (tuple, frozenset)):
-                low, high = (_micros(end) if isinstance(end, datetime) else end for end in (min(value), max(value)))
-                # Py4J makes an int of a small number; Iceberg widens it.
-                condition = getattr(make, "and")(condition, make.greaterThanOrEqual(name, low))
-                condition = getattr(make, "and")(condition, make.lessThanOrEqual(name, high))
-            else:
-                condition = getattr(make, "and")(condition, make.equal(name, value))
-        return condition
 
     def carriers(self, table: str, head: Snapshot, after_batch: int) -> list[Snapshot]:
         """The snapshots with a watermark above `after_batch`, newest first."""
@@ -232,7 +226,7 @@ class Lake:
         rows = self.read(table).limit(0) if rows is None else rows
         try:
             writer = rows.writeTo(_path(table))
-            _changed(f"replace unit of {table}", lambda: writer.overwrite(_unit_column(unit)))
+            _changed(f"replace unit of {table}", lambda: writer.overwrite(unit_column(unit)))
         except Exception as error:
             # Compaction has put other units into the same file.
             if "some, but not all" not in str(error):
@@ -240,7 +234,7 @@ class Lake:
             for _ in range(TRIES):
                 try:
                     with self.publication(table, self.head(table), f"unit_{uuid4().hex}") as publication:
-                        publication.delete(_unit_sql(unit))
+                        publication.delete(unit_sql(unit))
                         publication.append(rows)
                         publication.publish()
                     return
@@ -291,9 +285,6 @@ class Publication:
     def name(self) -> str:
         return f"{_path(self._table)}.branch_{self._branch}"
 
-    def rows(self) -> DataFrame:
-        return self._lake.spark.table(self.name)
-
     def delete(self, condition: str) -> None:
         before = self._tip().id
         sql = f"DELETE FROM {quoted_table(self.name)} WHERE {condition}"
@@ -312,6 +303,9 @@ class Publication:
 
     def append(self, rows: DataFrame, properties: Mapping[str, str] | None = None) -> None:
         writer = rows.writeTo(self.name)
+        if self._lake.spark.sparkContext.defaultParallelism > MOST_WRITERS:
+            # Each task writes a file into each partition that it meets: many tasks must share the partitions out.
+            writer = writer.option("distribution-mode", "hash")
         for key, value in (properties or {}).items():
             writer = writer.option(f"snapshot-property.{key}", value)
         _changed(f"append to {self._table}", writer.append)
@@ -388,36 +382,8 @@ def _is_race(error: Exception) -> bool:
     return "CommitFailedException" in text or "Table metadata refresh is required" in text
 
 
-def _micros(moment: datetime) -> int:
-    return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-
-
 def _path(table: str) -> str:
     return f"{CATALOG}.{table}"
-
-
-def _unit_column(unit: Unit) -> Column:
-    condition = F.lit(True)
-    for name, value in unit.items():
-        if isinstance(value, tuple):
-            condition &= F.col(name).between(*value)
-        elif isinstance(value, frozenset):
-            condition &= F.col(name).isin(sorted(value))
-        else:
-            condition &= F.col(name) == value
-    return condition
-
-
-def _unit_sql(unit: Unit) -> str:
-    parts: list[str] = []
-    for name, value in unit.items():
-        if isinstance(value, tuple):
-            parts.append(f"{quoted(name)} BETWEEN {value[0]} AND {value[1]}")
-        elif isinstance(value, frozenset):
-            parts.append(f"{quoted(name)} IN ({', '.join(map(str, sorted(value)))})")
-        else:
-            parts.append(f"{quoted(name)} = {literal(value) if isinstance(value, str) else value}")
-    return " AND ".join(parts)
 
 
 def _periods_sql(periods: Sequence[str] | None) -> str:
