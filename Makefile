@@ -30,7 +30,7 @@ lock: ## resolve local/setup/*.in again and write the locks
 
 .PHONY: test test-airflow test-spark test-faults
 test: setup ## run all tests, two suites at a time
-	@$(MAKE) --jobs=2 --output-sync=line test-spark test-faults test-airflow
+	@$(MAKE) --jobs=2 test-spark test-faults test-airflow
 
 test-airflow: setup
 	$(AIRFLOW)/python -m pytest -m "not spark"

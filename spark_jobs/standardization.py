@@ -123,14 +123,15 @@ class _Run:
         self._say(f"reading {self._expected} records from RAW and flattening")
         raw = self._lake.read_batch(self._names.raw_table, self._batch)
         known = [name for name in self._lake.columns(self._table) if name not in PLATFORM_COLUMNS]
-        flat = flat_rows(raw, self._contract.owners, [*known, *self._foreseen(raw, known)])
+        foreseen = self._foreseen(raw, known)
+        flat = flat_rows(raw, self._contract.owners, [*known, *foreseen])
         flat = records.identified(flat, self._contract)
         flat = FlatRows(self._kept(flat.rows), flat.columns)
         found = census(flat)
         self._prove_raw(found)
         self._say(f"{found.records} records, {found.parse_errors.total()} parse errors; writing those")
         self._write_parse_errors(flat, found)
-        added = self._evolve(found, known)
+        added = self._evolve(found, known, foreseen)
         self._say("ordering by message and by version")
         fates = self._kept(self._fates(flat, found))
         summary = _summary(fates)
@@ -156,8 +157,9 @@ class _Run:
         if self._mark is not None:
             return []
         sample = [row[0] for row in raw.select("json_payload").limit(SAMPLE).collect()]
-        seen = sample_columns(sample, self._contract.owners) - set(known)
-        return sorted(seen)[: self._contract.column_budget]
+        return flatten.columns_to_add(
+            known, sample_columns(sample, self._contract.owners), self._contract.column_budget
+        )
 
     def _prove_raw(self, found: Census) -> None:
         """What was flattened is what RAW's own snapshots say they added."""
@@ -190,9 +192,13 @@ class _Run:
     def _unit(self) -> dict[str, str | int]:
         return {"topic_name": self._names.topic, "_batch": self._batch.number}
 
-    def _evolve(self, found: Census, known: Sequence[str]) -> list[str]:
-        """Logs the drift, then adds the columns that still fit the budget, in one ALTER."""
-        wanted = flatten.columns_to_add(known, found.columns.keys(), self._contract.column_budget)
+    def _evolve(self, found: Census, known: Sequence[str], foreseen: Sequence[str]) -> list[str]:
+        """Logs the drift, then adds the columns that still fit the budget, in one ALTER.
+
+        What was foreseen comes first: its values are no longer in `_extra`, from where the rescue takes the rest.
+        """
+        budget = self._contract.column_budget
+        wanted = [*foreseen, *flatten.columns_to_add([*known, *foreseen], found.columns.keys(), budget)]
         changes = self._log_drift(found, {*known, *wanted})
         self._lake.add_columns(self._table, [Field(name, "STRING") for name in wanted])
         # Not what the ALTER added: a run that died after it has added all of them already.

@@ -246,14 +246,14 @@ def test_each_topic_has_its_own_session_settings_and_job_names(spark: SparkSessi
         seen[name] = (
             context.getLocalProperty("spark.jobGroup.id"),
             context.getLocalProperty("spark.job.description"),
-            lake.spark.conf.get("of.topic") + lake.spark.conf.get("of.all"),
+            lake.spark.conf.get("of.topic"),
         )
         return []
 
-    outcomes = run(names, job, spark, 3, {"of.all": "!"})
+    outcomes = run(names, job, spark, 3)
     assert list(outcomes) == names
     assert all(outcome.ok for outcome in outcomes.values()), outcomes
-    assert seen == {name: (name, f"{name}, batch 7: reading", f"{name}!") for name in names}
+    assert seen == {name: (name, f"{name}, batch 7: reading", name) for name in names}
     assert len(sessions) == len(names)
     assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") is None
     assert not spark.catalog.tableExists("same_name")
@@ -294,7 +294,8 @@ def _broken(_: object) -> Any:
 
 
 def test_an_error_never_tells_the_pii_key() -> None:
-    from spark_jobs.application import Failure, JsonLines
+    from spark_jobs.application import Failure
+    from spark_jobs.logs import JsonLines
 
     padded = "5C" * 64
     failure = Failure.of(ValueError(f"plan: sha2(concat(0x{padded}, x))"))
