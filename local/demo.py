@@ -30,7 +30,8 @@ MESSAGES, BATCHES, SEED, SHOWN = 3000, 3, 7, 5
 
 
 def main() -> int:
-    console = Console(highlight=False)
+    # The widest table needs this much; a narrower terminal wraps it, which reads better than cut words.
+    console = Console(highlight=False, width=max(100, shutil.get_terminal_size().columns))
     for path in sorted(ROOT.glob("schemas/*/active/schema.json")):
         _checked(path, console)
     _refused(console)
