@@ -20,13 +20,12 @@ from leanops.core.period import Period
 from spark_jobs import drift, snapshots
 from spark_jobs.judgement import RECORD, VIOLATIONS, judged
 from spark_jobs.results import Result, Status
-from spark_jobs.snapshots import ANY_PERIOD, MainMoved, Snapshot, Watermark
+from spark_jobs.snapshots import ANY_PERIOD, Snapshot, Watermark
 from spark_jobs.tables import Lake, Publication
 from spark_jobs.units import Unit
 
 LOG = logging.getLogger(__name__)
 LAYER = "curated"
-TRIES = 10
 ROW = "$row"
 
 
@@ -48,7 +47,8 @@ class RejectionSpike(LeanOpsError):
 def curate(lake: Lake, names: Names, contract: Contract, pii_key: bytes) -> Result:
     """Takes over what Standardized has taken in since Curated's watermark."""
     _ensure(lake, names, contract)
-    for _ in range(TRIES):
+
+    def attempt() -> Result:
         head = lake.head(names.curated_table)
         mark = lake.watermark(names.curated_table, head)
         source = lake.head(names.standardized_table)
@@ -59,26 +59,23 @@ def curate(lake: Lake, names: Names, contract: Contract, pii_key: bytes) -> Resu
         if source_mark.batch <= after:
             counts: Mapping[str, int] = mark.result.get("counts", {}) if mark else {}
             return Result(names.topic, LAYER, Status.COVERED, after, source.id, head.id, counts)
-        try:
-            span = (after + 1, source_mark.batch)
-            return _Run(lake, names, contract, pii_key, head, mark, source, span).published()
-        except MainMoved as moved:
-            LOG.warning("%s: batch %s starts over: %s", names.topic, source_mark.batch, moved)
-    raise MainMoved(names.curated_table, f"{TRIES} tries")
+        span = (after + 1, source_mark.batch)
+        return _Run(lake, names, contract, pii_key, head, mark, source, span).published()
+
+    return lake.published(names.curated_table, attempt)
 
 
 def recurate(lake: Lake, names: Names, contract: Contract, pii_key: bytes, batches: Collection[int]) -> Result:
     """Does batches again with today's code and contract, in one publication; the watermark stays."""
     _ensure(lake, names, contract)
-    for _ in range(TRIES):
+
+    def attempt() -> Result:
         head = lake.head(names.curated_table)
         mark = lake.watermark(names.curated_table, head)
         source = lake.head(names.standardized_table)
-        try:
-            return _Run(lake, names, contract, pii_key, head, mark, source, frozenset(batches)).published()
-        except MainMoved as moved:
-            LOG.warning("%s: batches %s start over: %s", names.topic, sorted(batches), moved)
-    raise MainMoved(names.curated_table, f"{TRIES} tries")
+        return _Run(lake, names, contract, pii_key, head, mark, source, frozenset(batches)).published()
+
+    return lake.published(names.curated_table, attempt)
 
 
 def batches_of(lake: Lake, names: Names, period: Period) -> frozenset[int]:

@@ -6,7 +6,6 @@ prove right goes through the reference itself.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from leanops.core.errors import UnreadablePayload
 from leanops.core.flatten import (
@@ -256,19 +254,3 @@ def _extra(reading: Reading, columns: Collection[str]) -> Any:
         pa.array(names, TEXT).take(pa.array(numbers)),
         texts.take(pa.array(numbers * count + rows)),
     )
-
-
-def rescued_text(extra: Any, rescued: Any, kept: Collection[str]) -> Any:
-    """What `FlatRow.within(kept)` has for `_rescued`, from the extra values and what the record rescued by itself."""
-    offsets = extra.offsets.to_numpy()
-    outside = pc.invert(pc.is_in(extra.keys, value_set=pa.array(sorted(kept), TEXT)))
-    before = np.append(0, np.cumsum(outside.to_numpy(zero_copy_only=False)))[offsets]
-    names = extra.keys.filter(outside).to_pylist()
-    values = extra.items.filter(outside).to_pylist()
-    concerned = (np.diff(before) > 0) & extra.is_valid().to_numpy(zero_copy_only=False)
-    result: list[str | None] = rescued.to_pylist()
-    for row in np.flatnonzero(concerned).tolist():
-        entries = slice(before[row], before[row + 1])
-        own = json.loads(result[row] or "{}")
-        result[row] = FlatRow({}, own | dict(zip(names[entries], values[entries], strict=True))).rescued_text
-    return pa.array(result, TEXT)

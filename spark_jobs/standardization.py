@@ -21,13 +21,12 @@ from leanops.core.naming import DRIFT_LOG_TABLE, PARSE_ERRORS_TABLE, Names
 from spark_jobs import dispositions, drift, records, snapshots
 from spark_jobs.flat_rows import Census, FlatRows, census, flat_rows, sample_columns
 from spark_jobs.results import Result, Status
-from spark_jobs.snapshots import ANY_PERIOD, Batch, MainMoved, Snapshot, Watermark
+from spark_jobs.snapshots import ANY_PERIOD, Batch, Snapshot, Watermark
 from spark_jobs.tables import Lake
 from spark_jobs.units import Unit
 
 LOG = logging.getLogger(__name__)
 LAYER = "standardized"
-TRIES = 10
 # So few keys are cheaper to look up one by one, by partition and statistics, than to join.
 FEW = 500
 SAMPLE = 200
@@ -43,7 +42,8 @@ def standardize(
 ) -> Result:
     """Takes in what RAW holds after the table's watermark, up to RAW's snapshot `upto` or to about `most_rows`."""
     _ensure(lake, names, contract)
-    for _ in range(TRIES):
+
+    def attempt() -> Result:
         head = lake.head(names.standardized_table)
         mark = lake.watermark(names.standardized_table, head)
         if mark and upto is not None and lake.sequence(names.raw_table, upto) <= mark.batch:
@@ -51,24 +51,21 @@ def standardize(
         batch = lake.next_batch(names.raw_table, mark.raw_snapshot if mark else None, upto, most_rows)
         if batch is None:
             return _covered(names, head, mark) if mark else Result(names.topic, LAYER, Status.NOTHING)
-        try:
-            return _Run(lake, names, contract, head, mark, batch).published()
-        except MainMoved as moved:
-            LOG.warning("%s: batch %s starts over: %s", names.topic, batch.number, moved)
-    raise MainMoved(names.standardized_table, f"{TRIES} tries")
+        return _Run(lake, names, contract, head, mark, batch).published()
+
+    return lake.published(names.standardized_table, attempt)
 
 
 def restandardize(lake: Lake, names: Names, contract: Contract, batch: Batch) -> Result:
     """Does a batch again with today's code and contract; rows of an equal version are replaced, the watermark stays."""
     _ensure(lake, names, contract)
-    for _ in range(TRIES):
+
+    def attempt() -> Result:
         head = lake.head(names.standardized_table)
         mark = lake.watermark(names.standardized_table, head)
-        try:
-            return _Run(lake, names, contract, head, mark, batch).published()
-        except MainMoved as moved:
-            LOG.warning("%s: batch %s starts over: %s", names.topic, batch.number, moved)
-    raise MainMoved(names.standardized_table, f"{TRIES} tries")
+        return _Run(lake, names, contract, head, mark, batch).published()
+
+    return lake.published(names.standardized_table, attempt)
 
 
 def _ensure(lake: Lake, names: Names, contract: Contract) -> None:

@@ -28,6 +28,7 @@ LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 TRIES = 20
 SMALLEST_SPLIT, LARGEST_SPLIT = 1 << 20, 1 << 27
+STARTS = 10
 MOST_WRITERS = 4
 ROWS_A_PARTITION = 100_000
 READ_OPERATIONS = frozenset({"append", "replace"})
@@ -243,6 +244,15 @@ class Lake:
             raise
 
     # Commits
+
+    def published(self, table: str, attempt: Callable[[], T]) -> T:
+        """What the attempt answers; it starts over from the table's new head whenever somebody else was faster."""
+        for _ in range(STARTS):
+            try:
+                return attempt()
+            except MainMoved as moved:
+                LOG.warning("starting over: %s", moved)
+        raise MainMoved(table, f"{STARTS} starts")
 
     def publication(self, table: str, head: Snapshot, branch: str) -> Publication:
         return Publication(self, table, head, branch)

@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leanops.core.errors import UnreadablePayload
-from leanops.core.flatten import Path, flatten
+from leanops.core.flatten import Path
 from tests.traffic import scenario_names
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("msgspec")
 
-from spark_jobs.flattening import rescued_text  # noqa: E402
 from tests.spark_jobs.agreement import (  # noqa: E402
     COLUMNS,
     DOCUMENTS,
@@ -190,32 +188,3 @@ def test_no_text_at_all_gives_empty_columns() -> None:
         flat = fresh(["a"]).flattened(empty)
         assert [len(flat.columns["a"]), len(flat.extra), len(flat.reason)] == [0, 0, 0]
         assert flat.census == {}
-
-
-@given(
-    st.lists(st.one_of(DOCUMENTS.map(json.dumps), ordinary(), st.none()), max_size=6),
-    st.sets(st.sampled_from(["a", "a_b", "b", "_", "c", "o_x"])),
-)
-@settings(max_examples=200, deadline=None)
-def test_the_rescue_is_what_the_reference_leaves_outside_of_the_kept_columns(
-    texts: list[str | None], kept: set[str]
-) -> None:
-    flat = fresh(["a"]).flattened(pa.array(texts, pa.string()))
-    expected = []
-    for text in texts:
-        try:
-            expected.append(flatten(text).within(kept | {"a"}).rescued_text)
-        except UnreadablePayload:
-            expected.append(None)
-    assert rescued_text(flat.extra, flat.rescued, kept | {"a"}).to_pylist() == expected
-    assert rescued_text(flat.extra[1:], flat.rescued[1:], kept | {"a"}).to_pylist() == expected[1:]
-
-
-def test_what_a_record_rescued_by_itself_stays_beside_the_names_outside() -> None:
-    extra = pa.array([[("b", "1"), ("c", None)], [("b", "2")], None], pa.map_(pa.string(), pa.string()))
-    rescued = pa.array(['{"[\\"x\\"]":"é"}', None, '{"[\\"x\\"]":null}'])
-    assert rescued_text(extra, rescued, {"b"}).to_pylist() == [
-        '{"[\\"x\\"]":"é","c":null}',
-        None,
-        '{"[\\"x\\"]":null}',
-    ]
