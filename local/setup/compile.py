@@ -10,6 +10,8 @@ from local.setup.places import HERE
 LOCKS = (
     ("3.12", "airflow.in", "airflow.lock"),
     ("3.11", "spark.in", "spark.lock"),
+    ("3.12", "edge.in", "edge.lock"),
+    ("3.12", "emulator.in", "emulator.lock"),
     ("3.12", "tools.in", "tools.lock"),
     ("3.10", "uv.in", "uv.lock.txt"),
 )

@@ -53,4 +53,8 @@ class Environment:
 
 AIRFLOW = Environment("airflow", "3.12")
 SPARK = Environment("spark", "3.11")
+# What the Lambdas run with; the emulator of AWS pins its own botocore.
+EDGE = Environment("edge", "3.12")
+EMULATOR = Environment("emulator", "3.12")
 TOOLS = Environment("tools", "3.12")
+ALL = (AIRFLOW, SPARK, EDGE, EMULATOR, TOOLS)

@@ -19,9 +19,8 @@ class Step:
 
 
 def steps() -> list[Step]:
-    python = (environments.AIRFLOW, environments.SPARK, environments.TOOLS)
     return [
-        *(Step(f"{each.name} environment (Python {each.python})", each.is_current, each.install) for each in python),
+        *(Step(f"{each.name} environment (Python {each.python})", each.is_current, each.install) for each in environments.ALL),
         Step(f"Java {java.VERSION}", java.is_current, java.record),
         *(Step(f"{jar.artifact} {jar.version}", jar.is_current, jar.fetch) for jar in jars.locked()),
     ]

@@ -60,6 +60,13 @@ RAW_FIELDS: Final = (
     Field("publish_time", "TIMESTAMP", True, "when Pub/Sub took it"),
     Field("ingestion_ts", "BIGINT", True, "milliseconds since 1970 at the edge"),
     Field("json_payload", "STRING", False, "the event's JSON, byte for byte"),
+    Field("payload_ref", "STRING", False, "s3:// URL of a payload too large for the delivery stream; json_payload is then NULL"),
+    # For looking a record up. The jobs read the payload itself, by the contract's paths.
+    Field("attributes", "STRING", False, "Pub/Sub's attributes as JSON text"),
+    Field("idempotency_key", "STRING", False, "as the edge saw it"),
+    Field("period_reference", "STRING", False, "as the edge saw it"),
+    Field("correlation_id", "STRING", False, "as the edge saw it"),
+    Field("last_updated_ts", "STRING", False, "as the edge saw it"),
 )
 
 # The payload's own columns follow these, so that Iceberg keeps statistics of the first hundred with certainty.

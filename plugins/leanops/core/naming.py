@@ -14,6 +14,7 @@ ENVIRONMENT: Final = re.compile(r"[a-z][a-z0-9]{0,11}")
 ACCOUNT: Final = re.compile(r"[0-9]{12}")
 REGION: Final = re.compile(r"[a-z]{2}(-[a-z]+)+-[0-9]")
 COLUMN: Final = re.compile(r"[a-z_][a-z0-9_]{0,127}")
+DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 TOKEN: Final = re.compile(r"[a-z0-9]{1,32}")
 
 RAW_DATABASE: Final = "iceberg_raw_db"
@@ -26,6 +27,11 @@ ERRORS_TABLE: Final = f"{CURATED_DATABASE}.errors"
 DLQ_ERRORS_TABLE: Final = f"{RAW_DATABASE}.dlq_errors"
 QUARANTINE_TABLE: Final = f"{RAW_DATABASE}.quarantine"
 DRIFT_LOG_TABLE: Final = f"{OPS_DATABASE}.drift_log"
+TOPIC_REGISTRY_TABLE: Final = f"{OPS_DATABASE}.topic_registry"
+SCHEMA_VERSIONS_TABLE: Final = f"{OPS_DATABASE}.schema_versions"
+JOB_RUN_HISTORY_TABLE: Final = f"{OPS_DATABASE}.job_run_history"
+RECONCILIATION_LOG_TABLE: Final = f"{OPS_DATABASE}.reconciliation_log"
+DATABASES: Final = (RAW_DATABASE, STANDARDIZED_DATABASE, CURATED_DATABASE, OPS_DATABASE)
 
 # Tables and views that live beside the topics' own.
 RESERVED_TOPICS: Final = frozenset({"parse_errors", "errors", "dlq_errors", "quarantine"})
@@ -150,6 +156,34 @@ class Environment:
     def idempotency(self) -> str:
         return f"{self.prefix}-idempotency"
 
+    @property
+    def dlq_index(self) -> str:
+        return f"{self.prefix}-dlq-index"
+
+    @property
+    def circuit_breakers(self) -> str:
+        return f"{self.prefix}-circuit-breakers"
+
+    @property
+    def notifications(self) -> str:
+        """The SNS topic for people."""
+        return f"{self.prefix}-notifications"
+
+    @property
+    def alarms(self) -> str:
+        """The SNS topic that CloudWatch alarms publish to; the circuit breaker listens."""
+        return f"{self.prefix}-alarms"
+
+    @property
+    def topics_file(self) -> str:
+        """The S3 key, in the schema bucket, of the list of topics that Terraform reads."""
+        return "topics/topics.json"
+
+    @property
+    def delivery_error_prefix(self) -> str:
+        """Where, in the archive bucket, the delivery stream puts what it could not deliver."""
+        return "delivery-errors"
+
     def function(self, noun: str) -> str:
         """The name of a Lambda function."""
         return f"{self.prefix}-{_matched(re.compile(r'[a-z][a-z_]{0,30}'), 'function', noun, 'up to 31 letters')}"
@@ -217,8 +251,14 @@ class Names:
         return f"schemas/{self.topic}/{state}/{file}"
 
     def archive_prefix(self, day: str) -> str:
-        _matched(re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"), "day", day, "YYYY-MM-DD")
+        _matched(DAY, "day", day, "YYYY-MM-DD")
         return f"dlq/topic={self.topic}/day={day}"
+
+    def oversize_key(self, day: str, digest: str) -> str:
+        """The S3 key, in the archive bucket, of a payload too large for the delivery stream."""
+        _matched(DAY, "day", day, "YYYY-MM-DD")
+        _matched(re.compile(r"[0-9a-f]{64}"), "digest", digest, "64 hexadecimal digits")
+        return f"oversize/topic={self.topic}/day={day}/{digest}"
 
     def run_branch(self, batch: int, token: str) -> str:
         """The Iceberg branch of one run; the token tells two runs of the same batch apart."""
