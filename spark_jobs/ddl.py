@@ -16,6 +16,10 @@ def create_sql(path: str, layout: Layout) -> str:
     )
 
 
+def sort_sql(path: str, layout: Layout) -> str:
+    return f"ALTER TABLE {quoted_table(path)} WRITE LOCALLY ORDERED BY {', '.join(map(quoted, layout.sorted_by))}"
+
+
 def column_sql(field: Field) -> str:
     required = " NOT NULL" if field.required else ""
     doc = f" COMMENT {literal(field.doc)}" if field.doc else ""

@@ -17,6 +17,8 @@ from pyspark.sql.types import LongType, MapType, StringType, StructField, Struct
 
 from leanops.core.flatten import Path
 from spark_jobs.flattening import Flattener
+from spark_jobs.oversize import whole_payloads
+from spark_jobs.places import Places
 
 CARRIED = ("message_id", "topic_name", "publish_time", "ingestion_ts", "_digest")
 
@@ -77,16 +79,17 @@ class FlatRows:
         return self.rows.where("_reason IS NOT NULL")
 
 
-def flat_rows(raw: DataFrame, owners: Mapping[str, Path], columns: Sequence[str]) -> FlatRows:
+def flat_rows(raw: DataFrame, owners: Mapping[str, Path], columns: Sequence[str], places: Places) -> FlatRows:
     source = raw.select(
         "message_id",
         "topic_name",
         "publish_time",
         "ingestion_ts",
-        F.md5("json_payload").alias("_digest"),
+        F.md5(F.coalesce("json_payload", "payload_ref")).alias("_digest"),
         "json_payload",
+        "payload_ref",
     )
-    flat = source.mapInArrow(_worker(dict(owners), list(columns)), _schema(columns))
+    flat = source.mapInArrow(_worker(dict(owners), list(columns), places), _schema(columns))
     return FlatRows(flat.withColumn("_row", F.monotonically_increasing_id()), tuple(columns))
 
 
@@ -117,9 +120,10 @@ def _schema(columns: Sequence[str]) -> StructType:
 
 
 class _worker:  # noqa: N801  (a function with settings, pickled to the workers)
-    def __init__(self, owners: Mapping[str, Path], columns: Sequence[str]) -> None:
+    def __init__(self, owners: Mapping[str, Path], columns: Sequence[str], places: Places) -> None:
         self._owners = owners
         self._columns = columns
+        self._places = places
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         flattener = Flattener(self._owners, self._columns)
@@ -128,11 +132,12 @@ class _worker:  # noqa: N801  (a function with settings, pickled to the workers)
                 yield from self._flat(batch, flattener)
 
     def _flat(self, batch: pa.RecordBatch, flattener: Flattener) -> Iterator[pa.RecordBatch]:
-        flat = flattener.flattened(batch.column("json_payload"))
+        payloads = whole_payloads(batch.column("json_payload"), batch.column("payload_ref"), self._places)
+        flat = flattener.flattened(payloads)
         failed = pc.is_valid(flat.reason)
         count = batch.num_rows
         arrays = {name: batch.column(name) for name in CARRIED} | {
-            "json_payload": pc.if_else(failed, batch.column("json_payload"), pa.scalar(None, pa.string())),
+            "json_payload": pc.if_else(failed, payloads, pa.scalar(None, pa.string())),
             "_reason": flat.reason,
             "_detail": flat.detail,
             "_position": flat.position,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.places import Places
 from spark_jobs.treatments import PADDED_KEY
 
 CATALOG = "lake"
@@ -83,6 +84,12 @@ def spark_session(
     for key, value in {**BEHAVIOUR, **catalog.properties(), **(settings or {})}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def catalog_places(spark: SparkSession) -> Places:
+    """S3 as the catalog reaches it."""
+    prefix = f"spark.sql.catalog.{CATALOG}"
+    return Places(spark.conf.get(f"{prefix}.client.region", None), spark.conf.get(f"{prefix}.s3.endpoint", None))
 
 
 def topic_session(spark: SparkSession, catalog: CatalogSettings | None = None) -> SparkSession:

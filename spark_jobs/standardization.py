@@ -21,6 +21,7 @@ from leanops.core.naming import DRIFT_LOG_TABLE, PARSE_ERRORS_TABLE, Names
 from spark_jobs import dispositions, drift, records, snapshots
 from spark_jobs.flat_rows import Census, FlatRows, census, flat_rows, sample_columns
 from spark_jobs.results import Result, Status
+from spark_jobs.session import catalog_places
 from spark_jobs.snapshots import ANY_PERIOD, Batch, Snapshot, Watermark
 from spark_jobs.tables import Lake
 from spark_jobs.units import Unit
@@ -121,7 +122,7 @@ class _Run:
         raw = self._lake.read_batch(self._names.raw_table, self._batch)
         known = [name for name in self._lake.columns(self._table) if name not in PLATFORM_COLUMNS]
         foreseen = self._foreseen(raw, known)
-        flat = flat_rows(raw, self._contract.owners, [*known, *foreseen])
+        flat = flat_rows(raw, self._contract.owners, [*known, *foreseen], catalog_places(self._lake.spark))
         flat = records.identified(flat, self._contract)
         flat = FlatRows(self._kept(flat.rows), flat.columns)
         found = census(flat)
@@ -268,7 +269,8 @@ class _Run:
                 told = fates.where(_TOLD) if summary.told else None
                 rows = _accepted(flat, told, self._contract, self._batch.number, columns, found)
                 if summary.lowered:
-                    rows = rows.unionByName(self._lake.fitted(self._lowered(fates), self._table))
+                    lowered = self._lowered(fates, summary.old_periods)
+                    rows = rows.unionByName(self._lake.fitted(lowered, self._table))
                 publication.append(rows, properties)
             else:
                 publication.mark(properties)
@@ -289,11 +291,13 @@ class _Run:
             snapshots.REPLACED_PERIODS: periods,
         }
 
-    def _lowered(self, fates: DataFrame) -> DataFrame:
+    def _lowered(self, fates: DataFrame, periods: Sequence[str] | None) -> DataFrame:
         """Rows that stay as they are, but for an earlier first sight that came late."""
         first = ("first_seen_ts", "first_period_reference")
         lowered = fates.where("_lowers").select("idempotency_key", *first)
         rows = self._lake.read(self._table, self._head.id).drop(*first, "_batch")
+        if periods is not None:
+            rows = rows.where(F.col("period_reference").isin(list(periods)))
         batch = F.lit(self._batch.number).cast("bigint").alias("_batch")
         return rows.join(F.broadcast(lowered), "idempotency_key").select("*", batch)
 

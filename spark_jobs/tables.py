@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from leanops.core.layout import Field, Layout
 from leanops.core.naming import literal, quoted_table
-from spark_jobs.ddl import column_sql, create_sql
+from spark_jobs.ddl import column_sql, create_sql, sort_sql
 from spark_jobs.session import CATALOG
 from spark_jobs.snapshots import Batch, MainMoved, Snapshot, UnreadableRange, Watermark, ancestors
 from spark_jobs.units import Unit, unit_column, unit_expression, unit_sql
@@ -56,6 +56,10 @@ class Lake:
                     raise
         self.add_columns(layout.table, layout.fields)
         table = self._fresh(layout.table)
+        if layout.sorted_by and table.sortOrder().isUnsorted():
+            _changed(
+                f"sort {layout.table}", lambda: _retried(lambda: self.spark.sql(sort_sql(_path(layout.table), layout)))
+            )
         if table.currentSnapshot() is None:
             # Without a first snapshot there is no main that a fast-forward could be refused on.
             _changed(f"start {layout.table}", lambda: table.newFastAppend().commit())
@@ -312,9 +316,10 @@ class Publication:
             self._lake.spark.catalog.dropTempView(view)
 
     def append(self, rows: DataFrame, properties: Mapping[str, str] | None = None) -> None:
-        writer = rows.writeTo(self.name)
-        if self._lake.spark.sparkContext.defaultParallelism > MOST_WRITERS:
-            # Each task writes a file into each partition that it meets: many tasks must share the partitions out.
+        cores = self._lake.spark.sparkContext.defaultParallelism
+        # Each task writes a file into each partition that it meets: many tasks must share the partitions out.
+        writer = rows.coalesce(cores).writeTo(self.name)
+        if cores > MOST_WRITERS:
             writer = writer.option("distribution-mode", "hash")
         for key, value in (properties or {}).items():
             writer = writer.option(f"snapshot-property.{key}", value)

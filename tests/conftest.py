@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 
+# The fixture `aws`: the local AWS.
+pytest_plugins = ["tests.emulator"]
+
 
 def spark_settings(folder: Path) -> dict[str, str]:
     """A small Spark on this machine that leaves nothing outside `folder`."""

@@ -106,7 +106,8 @@ class Bench:
         ]
         names = ["message_id", "topic_name", "publish_time", "ingestion_ts", "json_payload"]
         frame = self.spark.createDataFrame(pa.table(dict(zip(names, columns, strict=True))).to_pandas())
-        frame.coalesce(1).writeTo(f"lake.{topic.names.raw_table}").append()
+        fitted = topic.lake.fitted(frame.coalesce(1), topic.names.raw_table)
+        fitted.writeTo(f"lake.{topic.names.raw_table}").append()
 
     def copied(self, topic: Any) -> float:
         """The same RAW rows read and written to another Iceberg table."""

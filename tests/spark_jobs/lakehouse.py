@@ -72,7 +72,7 @@ class Topic:
             [(r.message_id, self.names.topic, r.publish_time, r.ingestion_ts, r.json_payload) for r in rows],
             "message_id string, topic_name string, publish_time timestamp, ingestion_ts bigint, json_payload string",
         )
-        frame.coalesce(1).writeTo(f"lake.{self.names.raw_table}").append()
+        self.lake.fitted(frame.coalesce(1), self.names.raw_table).writeTo(f"lake.{self.names.raw_table}").append()
 
     def run(self) -> tuple[Result, Result]:
         return self.standardize(), self.curate()

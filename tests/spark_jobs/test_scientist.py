@@ -48,6 +48,8 @@ def test_the_view_has_one_row_per_key_under_the_names_of_the_contract(
 
 
 def test_hostile_names_are_quoted_in_both_dialects(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
     from spark_jobs.scientist import view_query
     from tests.spark_jobs.lakehouse import Topic
 
@@ -57,9 +59,8 @@ def test_hostile_names_are_quoted_in_both_dialects(spark: SparkSession) -> None:
     frame = spark.createDataFrame(
         [row], "message_id string, topic_name string, ingestion_ts bigint, json_payload string"
     )
-    frame.selectExpr(
-        "message_id", "topic_name", "timestamp'2026-01-01 00:00:00' AS publish_time", "ingestion_ts", "json_payload"
-    ).writeTo(f"lake.{topic.names.raw_table}").append()
+    rows = frame.withColumn("publish_time", F.lit("2026-01-01 00:00:00").cast("timestamp"))
+    topic.lake.fitted(rows, topic.names.raw_table).writeTo(f"lake.{topic.names.raw_table}").append()
     topic.standardize()
     columns = topic.lake.columns(topic.names.standardized_table)
     (shown,) = spark.sql(view_query(topic.names, topic.contract, columns, "spark")).collect()
