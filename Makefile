@@ -6,6 +6,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 AIRFLOW := .venv/airflow/bin
 SPARK := .venv/spark/bin
+EDGE := .venv/edge/bin
 TOOLS := .venv/tools/bin
 
 export PYTHONPATH := $(CURDIR)/plugins:$(CURDIR)
@@ -28,12 +29,18 @@ setup: ## make or update the environments in .venv and fetch the jars
 lock: ## resolve local/setup/*.in again and write the locks
 	@$(PYTHON) -m local.setup.compile
 
-.PHONY: test test-airflow test-spark test-faults
+# What runs on Lambda, and the local AWS that it runs on here.
+EDGE_TESTS := tests/aws tests/edge tests/lambdas tests/local/aws tests/local/bootstrap tests/local/delivery
+
+.PHONY: test test-airflow test-edge test-spark test-faults
 test: setup ## run all tests, two suites at a time
-	@$(MAKE) --jobs=2 test-spark test-faults test-airflow
+	@$(MAKE) --jobs=2 test-spark test-faults test-edge test-airflow
 
 test-airflow: setup
-	$(AIRFLOW)/python -m pytest -m "not spark"
+	$(AIRFLOW)/python -m pytest -m "not spark" $(addprefix --ignore=,$(EDGE_TESTS))
+
+test-edge: setup
+	$(EDGE)/python -m pytest $(EDGE_TESTS)
 
 # The core also runs on Glue, under an older Python.
 test-spark: setup
@@ -55,6 +62,7 @@ lint-ruff:
 
 lint-types:
 	$(TOOLS)/mypy --python-executable $(SPARK)/python
+	$(TOOLS)/mypy --python-executable $(EDGE)/python -p lambdas -p leanops.aws -p local.aws -p local.bootstrap -p local.delivery
 
 lint-imports:
 	$(TOOLS)/lint-imports
@@ -66,7 +74,7 @@ lint-yaml:
 	$(TOOLS)/yamllint --strict .
 
 lint-security:
-	$(TOOLS)/bandit --quiet --configfile pyproject.toml --recursive local plugins spark_jobs
+	$(TOOLS)/bandit --quiet --configfile pyproject.toml --recursive lambdas local plugins spark_jobs
 
 .PHONY: schema
 schema: setup ## write the contract's JSON Schema to schemas/
@@ -76,6 +84,10 @@ schema: setup ## write the contract's JSON Schema to schemas/
 format: setup ## let ruff rewrite what it can
 	$(TOOLS)/ruff check --fix .
 	$(TOOLS)/ruff format .
+
+.PHONY: package
+package: setup ## make the wheel and the functions' zips in build/dist
+	$(EDGE)/python -m local.package
 
 .PHONY: demo
 demo: setup ## show the product at work

@@ -20,7 +20,10 @@ class Step:
 
 def steps() -> list[Step]:
     return [
-        *(Step(f"{each.name} environment (Python {each.python})", each.is_current, each.install) for each in environments.ALL),
+        *(
+            Step(f"{each.name} environment (Python {each.python})", each.is_current, each.install)
+            for each in environments.ALL
+        ),
         Step(f"Java {java.VERSION}", java.is_current, java.record),
         *(Step(f"{jar.artifact} {jar.version}", jar.is_current, jar.fetch) for jar in jars.locked()),
     ]
