@@ -1,4 +1,4 @@
-"""`python -m local.package`: the wheel that Glue, EMR Serverless and Lambda run. Same input, same bytes."""
+"""`python -m local.package`: the wheel for Glue and EMR Serverless, and the functions' zips. Same input, same bytes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
+
+from local import zips
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "build" / "dist"
@@ -33,6 +35,11 @@ def build(folder: Path = DIST) -> Path:
         for name, content in [*entries, *_dist_info(entries)]:
             archive.writestr(_info(name), content)
     return part.replace(wheel)
+
+
+def functions(folder: Path = DIST) -> dict[str, Path]:
+    """Each function's zip for this machine, which the local AWS runs, made anew."""
+    return {name: zips.build(name, zips.here(), folder).path for name in zips.names()}
 
 
 def version() -> str:
@@ -93,9 +100,13 @@ def _info(name: str) -> ZipInfo:
     return info
 
 
-def main() -> int:
-    wheel = build()
+def main(folder: Path = DIST) -> int:
+    wheel = build(folder)
     print(f"{hashlib.sha256(wheel.read_bytes()).hexdigest()}  {wheel}")
+    # For AWS, and for the local AWS on this machine.
+    for architecture in sorted({zips.AWS, zips.here()}):
+        for function in zips.names():
+            print(zips.build(function, architecture, folder), flush=True)
     return 0
 
 

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 import pytest
 
 import leanops
-from local import package
+from local import package, zips
 from local.setup.environments import SPARK
 
 
@@ -76,10 +76,16 @@ def test_the_unpacked_wheel_is_enough_for(tmp_path: Path, module: str) -> None:
     assert version == leanops.__version__
 
 
-def test_the_command_tells_the_digest(
+def test_the_command_tells_the_digests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(package.build, "__defaults__", (tmp_path,))
-    assert package.main() == 0
-    digest, path = capsys.readouterr().out.split()
-    assert digest == hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    monkeypatch.setattr(zips, "names", lambda: ["sqs_processor"])
+    assert package.main(tmp_path) == 0
+    told = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    assert [Path(path).name for _, path in told][:2] == [
+        f"leanops-{leanops.__version__}-py3-none-any.whl",
+        "sqs_processor.zip",
+    ]
+    assert {Path(path).parent.name for _, path in told[1:]} == {"arm64", zips.here()}
+    for digest, path in told:
+        assert digest == hashlib.sha256(Path(path).read_bytes()).hexdigest()

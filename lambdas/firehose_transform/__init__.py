@@ -1,0 +1,1 @@
+"""Says for each record of the delivery stream which table it belongs to."""

@@ -1,0 +1,1 @@
+"""Judges uploaded contracts, makes their tables and puts them in force."""

@@ -1,0 +1,3 @@
+from tests.aws.fixtures import deployment
+
+__all__ = ["deployment"]
