@@ -6,6 +6,7 @@ Local only. It needs AWS_ENDPOINT_URL for the emulator; functions reach it by AW
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import signal
 import sys
@@ -33,7 +34,7 @@ def main() -> int:
         Lake(catalog(environment)),
         Undelivered(settings.client("s3"), environment),
         Buffering(options.flush_bytes, options.flush_seconds),
-        Faults(),
+        Faults().changed(options.faults),
         options.seed,
     )
     server = Server(options.port, stream, environment.delivery_stream, arn(environment))
@@ -63,6 +64,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0, help="on loopback; 0 chooses a free one")
     parser.add_argument("--flush-bytes", type=int, default=Buffering.size, help="deliver when this much has come")
     parser.add_argument("--flush-seconds", type=float, default=Buffering.seconds, help="or after this time")
+    parser.add_argument("--faults", type=json.loads, default={}, help="as a JSON object; local.delivery.faults")
     parser.add_argument("--seed", type=int, default=0, help="of the faults")
     parser.add_argument("--log-level", default="INFO")
     parser.add_argument("--end-with-stdin", action="store_true", help="stop when the starter closes the pipe")

@@ -28,7 +28,7 @@ class DeliveryNotStarted(LeanOpsError):
 
 
 class Delivery:
-    """What it accepted survives `stop`, `kill` and a new `start` on the same folder, and so does its port."""
+    """What it accepted survives `stop`, `kill` and a new `start`, and so do its port and its faults."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Delivery:
     def start(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         port = self.endpoint.rpartition(":")[2] or "0"
-        options = {"folder": self.folder, "port": port, **self._options}
+        options = {"folder": self.folder, "port": port, "faults": json.dumps(self.faults), **self._options}
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "local.delivery", "--end-with-stdin", *_flags(options)],

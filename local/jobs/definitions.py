@@ -30,11 +30,17 @@ class Definition:
     timeout_seconds: float = TIMEOUT_SECONDS
 
 
-# Runs of different topics go side by side; the number is what Terraform would give as max_concurrent_runs.
-STANDARD: Final[Mapping[str, Definition]] = {
-    name: Definition(f"spark_jobs/{name}.py", most_runs=50)
-    for name in ("standardize", "curate", "reprocess", "reconcile")
-}
+JOBS: Final = ("standardize", "curate", "reprocess", "reconcile")
+# Runs of different topics go side by side.
+MOST_RUNS: Final = 50
+
+
+def standard(prefix: str = "") -> dict[str, Definition]:
+    """The product's jobs, from the work tree. `prefix` is the deployment's, as in `leanops-dev-standardize`."""
+    return {
+        f"{prefix}-{name}" if prefix else name: Definition(f"spark_jobs/{name}.py", most_runs=MOST_RUNS)
+        for name in JOBS
+    }
 
 
 def read(path: Path) -> dict[str, Definition]:

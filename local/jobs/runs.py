@@ -132,4 +132,3 @@ def page(runs: list[Run], token: str | None, most: int) -> tuple[list[Run], str 
     start = ids.index(token) + 1 if token in ids else 0
     shown = runs[start : start + most]
     return shown, shown[-1].id if start + most < len(runs) else None
-

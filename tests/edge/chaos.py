@@ -88,11 +88,9 @@ class Chaos:
                 self.done["functions killed"] += 1
 
     def _restart_delivery(self) -> None:
-        faults = dict(self._delivery.faults)
         self.stream.update(self._delivery.state())
         self._delivery.kill()
         self._delivery.start()
-        self._delivery.set_faults(**faults)
         self.done["delivery services killed"] += 1
 
     def _drop_table(self, table: str) -> None:
