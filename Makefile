@@ -61,7 +61,8 @@ lint-ruff:
 	$(TOOLS)/ruff format --check .
 
 lint-types:
-	$(TOOLS)/mypy --python-executable $(SPARK)/python
+	$(TOOLS)/mypy --python-executable $(SPARK)/python --exclude plugins/leanops/airflow
+	$(TOOLS)/mypy --python-executable $(AIRFLOW)/python -p leanops.airflow
 	$(TOOLS)/mypy --python-executable $(EDGE)/python -p lambdas -p leanops.aws -p local.aws -p local.bootstrap -p local.delivery
 
 lint-imports:

@@ -14,7 +14,7 @@ from leanops.core.naming import Environment, valid_topic
 from leanops.core.period import Period
 from spark_jobs.places import checked_place
 
-Job = Literal["standardize", "curate", "reprocess"]
+Job = Literal["standardize", "curate", "reprocess", "reconcile"]
 Catalog = Literal["glue", "hadoop"]
 
 REQUIRED: Final[Mapping[str, str]] = {
@@ -30,12 +30,18 @@ OPTIONAL: Final[Mapping[str, str]] = {
     "catalog": "glue (default) or hadoop",
     "endpoint": "URL in place of AWS; else AWS_ENDPOINT_URL; on Glue only the variable",
     "pii-secret": "name of the PII key in Secrets Manager; else LEANOPS_PII_KEY",
+    "run": "mark of the task that started the job, by which it is found again",
     "threads": "topics at a time, 4 unless told",
 }
 OF_JOB: Final[Mapping[Job, Mapping[str, str]]] = {
-    "standardize": {"upto": "last RAW snapshot, one topic only", "most-rows": "about so many records at most"},
-    "curate": {},
+    "standardize": {
+        "upto": "last RAW snapshot, one topic only",
+        "most-rows": "about so many records at most",
+        "reconcile": "true: reconcile topics without Curated at once",
+    },
+    "curate": {"reconcile": "true: reconcile at once"},
     "reprocess": {"batch": "number of a batch, one topic only", "period": "YYYY-MM"},
+    "reconcile": {"batch": "number of a batch, one topic only; else the newest"},
 }
 ALL: Final = frozenset({*REQUIRED, *OPTIONAL, *(key for keys in OF_JOB.values() for key in keys)})
 
@@ -75,6 +81,7 @@ class Arguments:
     most_rows: int | None = None
     batch: int | None = None
     period: Period | None = None
+    reconcile: bool = False
 
 
 def parsed(job: Job, argv: Sequence[str], variables: Mapping[str, str] = os.environ) -> Arguments:
@@ -158,6 +165,7 @@ class _Reader:
             most_rows=self._number("most-rows", 1, LONG),
             batch=self._number("batch", 0, LONG),
             period=Period.parse(given["period"]) if "period" in given else None,
+            reconcile=self._flag("reconcile"),
         )
         self._prove_fit(arguments)
         return arguments
@@ -186,6 +194,12 @@ class _Reader:
                 return "hadoop"
             case other:
                 raise InvalidArgument(self._job, "no such catalog", shown(other), "Use --catalog glue or hadoop.")
+
+    def _flag(self, key: str) -> bool:
+        text = self._values.get(key, "false")
+        if text not in ("true", "false"):
+            raise InvalidArgument(self._job, f"--{key} is neither true nor false", shown(text), "Give one of them.")
+        return text == "true"
 
     def _number(self, key: str, least: int, most: int) -> int | None:
         text = self._values.get(key)

@@ -8,13 +8,17 @@ from collections.abc import Sequence
 from spark_jobs import application
 from spark_jobs.application import Task
 from spark_jobs.curation import LAYER, curate
+from spark_jobs.reconciliation import reconcile
 from spark_jobs.results import Result, Status
 
 
 def work(task: Task) -> list[Result]:
     if not task.contract.is_curated:
         return [Result(task.names.topic, LAYER, Status.NOTHING)]
-    return [curate(task.lake, task.names, task.contract, task.pii_key)]
+    result = curate(task.lake, task.names, task.contract, task.pii_key)
+    if task.arguments.reconcile and result.batch is not None:
+        return [result, reconcile(task.lake, task.names, task.contract, result.batch)]
+    return [result]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

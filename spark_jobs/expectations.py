@@ -47,13 +47,13 @@ class Verdict:
         return len(self.document["results"])
 
     @property
-    def difference(self) -> Number:
-        return sum(abs(check.difference) for check in self.checks)
+    def difference(self) -> Decimal:
+        return _total(self.checks)
 
 
 def judged(name: str, counts: Mapping[str, Number], checks: Sequence[Check]) -> Verdict:
     """No count is negative, the two sides of each check are equal, all differences together are 0."""
-    row: dict[str, Number] = {**counts, DIFFERENCE: sum(abs(check.difference) for check in checks)}
+    row: dict[str, Number] = {**counts, DIFFERENCE: _total(checks)}
     for check in checks:
         row |= {EXPECTED.format(check.name): check.expected, FOUND.format(check.name): check.found}
     with _ONE_AT_A_TIME:
@@ -70,9 +70,10 @@ def _validated(
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
     # Seconds and 300 MB: only for who gets here.
     import great_expectations as gx
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]
+    from great_expectations.data_context.types.base import ProgressBarsConfig
 
-    expect = gx.expectations
+    expect: Any = gx.expectations
     expectations = [
         *(expect.ExpectColumnValuesToBeBetween(column=count, min_value=0) for count in counts),
         *(
@@ -84,11 +85,16 @@ def _validated(
         expect.ExpectColumnValuesToBeInSet(column=DIFFERENCE, value_set=[0]),
     ]
     context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = {"globally": False}
+    context.variables.progress_bars = ProgressBarsConfig(globally=False)
     asset = context.data_sources.add_pandas("counts").add_dataframe_asset(name)
     batch = asset.add_batch_definition_whole_dataframe(name).get_batch({"dataframe": pd.DataFrame([dict(row)])})
-    document: Mapping[str, Any] = batch.validate(gx.ExpectationSuite(name=name, expectations=expectations)).to_json_dict()
+    found: Any = batch.validate(gx.ExpectationSuite(name=name, expectations=expectations))
+    document: Mapping[str, Any] = found.to_json_dict()
     return document
+
+
+def _total(checks: Sequence[Check]) -> Decimal:
+    return Decimal(sum(Decimal(check.difference).copy_abs() for check in checks))
 
 
 def _check_of(result: Mapping[str, Any]) -> str | None:

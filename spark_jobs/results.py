@@ -12,6 +12,7 @@ class Status(StrEnum):
     PUBLISHED = "published"
     COVERED = "covered"  # the table had taken the batch in before; the counts are those of that time
     NOTHING = "nothing"  # there is no batch
+    BALANCED = "balanced"  # reconcile found every record of the batch
 
 
 @dataclass(frozen=True)

@@ -92,9 +92,13 @@ class Account:
 
 @pytest.fixture
 def account(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
+    import boto3
+
     from leanops.aws import settings
 
     own = Account(aws)
+    # The default session keeps the credentials that it found first.
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     for name, value in own.variables.items():
         monkeypatch.setenv(name, value)
     settings.reset()

@@ -94,9 +94,9 @@ def _reason(event: Mapping[str, Any]) -> str | None:
     found = event.get("reason")
     if found is None:
         return None
-    if found not in set(Reason):
+    if not isinstance(found, str) or found not in set(Reason):
         raise InvalidRequest("reason", "is no reason of dlq_errors", found, f"Use one of {', '.join(Reason)}.")
-    return str(found)
+    return found
 
 
 def _ids(event: Mapping[str, Any]) -> frozenset[str] | None:

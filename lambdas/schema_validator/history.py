@@ -143,7 +143,7 @@ def _drift(former: Contract, contract: Contract) -> Iterator[Row]:
         }
 
 
-def topic_row(topic: str, rows: Sequence[Row], active: Stored) -> list[Row]:
+def topic_row(topic: str, rows: Sequence[Row], active: Stored, source: str | None) -> list[Row]:
     """The topic as its contract has it. Where it came from, and a person's «paused» or «retired», stay."""
     contract = contract_of(active)
     has: Row = rows[0] if rows else {}
@@ -154,6 +154,7 @@ def topic_row(topic: str, rows: Sequence[Row], active: Stored) -> list[Row]:
             **has,
             "topic_name": topic,
             "status": has["status"] if has.get("status") in {"paused", "retired"} else "onboarded",
+            "source": source or has.get("source"),
             "owner_team": contract.owner.team,
             "owner_email": contract.owner.email,
             "schema_version": contract.schema_version,

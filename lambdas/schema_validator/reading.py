@@ -12,9 +12,12 @@ from leanops.core.contract import Contract, load
 from leanops.core.errors import Fault, InvalidContract, shown
 from leanops.core.naming import Names
 
-# A contract's own form is five levels deep, and a thousand columns with all their keys are a fifth of these parts.
+# A contract's own form is five levels deep; no list in it may have more members, no object half as many keys.
+# More would only be more faults, and finding them all takes time by the square of their number.
 MOST_LEVELS: Final = 32
-MOST_PARTS: Final = 100_000
+MOST_PARTS: Final = 25_000
+MOST_MEMBERS: Final = 1000
+MOST_KEYS: Final = 50
 # Beyond this no number fits any column; one with a great exponent would take gigabytes to write out.
 MOST_DIGITS: Final = 400
 EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)$")
@@ -90,6 +93,10 @@ def _form_faults(document: Any) -> Iterator[Fault]:
         if parts > MOST_PARTS:
             yield Fault("contract", f"more than {MOST_PARTS} parts", "up to 1000 columns", "Drop what is not needed.")
             return
+        if any(_is_long(value) for value in level):
+            found = f"a list of more than {MOST_MEMBERS} members or an object of more than {MOST_KEYS} keys"
+            yield Fault("contract", found, "up to 1000 columns", "Drop what is not needed.")
+            return
         if odd := next((text for text in _texts(level) if SURROGATE.search(text)), None):
             found = f"half of a surrogate pair in {shown(odd)}"
             yield Fault("contract", found, "whole characters", "Write the character itself, in UTF-8.")
@@ -99,6 +106,12 @@ def _form_faults(document: Any) -> Iterator[Fault]:
             return
         if depth == MOST_LEVELS:
             yield _deep()
+
+
+def _is_long(value: Any) -> bool:
+    return (isinstance(value, list) and len(value) > MOST_MEMBERS) or (
+        isinstance(value, dict) and len(value) > MOST_KEYS
+    )
 
 
 def _deep() -> Fault:

@@ -159,8 +159,8 @@ class Validation:
             )
 
         def registered(rows: list[history.Row]) -> list[history.Row]:
-            active = self._read("active")
-            return history.topic_row(topic, rows, active) if active else rows
+            active, entry = self._read("active"), self._registry.get(topic)
+            return history.topic_row(topic, rows, active, entry.source if entry else None) if active else rows
 
         unit = {"topic_name": topic}
         self._catalog.revise(layout.SCHEMA_VERSIONS.table, unit, versions)

@@ -82,15 +82,11 @@ class Emulator:
         }
 
     def client(self, service: str, *, account: str | None = None) -> Any:
-        import boto3
+        from boto3.session import Session
 
-        return boto3.client(
-            service,
-            endpoint_url=self.endpoint,
-            region_name=self.region,
-            aws_access_key_id=account or self.account,
-            aws_secret_access_key="local",  # nosec B106: the emulator takes any
-        )
+        # The emulator takes any secret.
+        session = Session(account or self.account, "local", region_name=self.region)
+        return session.client(service, endpoint_url=self.endpoint)
 
     def start(self, timeout: float = 60.0) -> None:
         if not PYTHON.exists():

@@ -16,7 +16,7 @@ from pathlib import Path
 from leanops.core.errors import LeanOpsError
 from local.aws.emulator import LOOPBACK
 from local.jobs import definitions
-from local.jobs.command import SparkSubmit
+from local.jobs.command import Plain, SparkSubmit
 from local.jobs.scheduler import Limits
 from local.jobs.service import APPLICATION, Service
 
@@ -30,7 +30,7 @@ def main() -> int:
             options.emulator,
             definitions=definitions.read(options.jobs) if options.jobs else definitions.standard(options.prefix),
             applications=options.application or [APPLICATION],
-            command=SparkSubmit(options.master, options.memory),
+            command=Plain(options.plain) if options.plain else SparkSubmit(options.master, options.memory),
             limits=Limits(options.places),
             host=options.host,
             port=options.port,
@@ -68,6 +68,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--places", type=int, default=Limits.places, help="jobs at a time; others wait")
     parser.add_argument("--master", default=SparkSubmit.master, help="Spark's")
     parser.add_argument("--memory", default=SparkSubmit.memory, help="of each driver")
+    parser.add_argument("--plain", metavar="PROGRAM", help="run scripts by this program in place of spark-submit")
     parser.add_argument("--keep-jobs", action="store_true", help="leave jobs running when the service is stopped")
     parser.add_argument("--end-with-stdin", action="store_true", help="stop when the starter closes the pipe")
     parser.add_argument("--log-level", default="INFO")

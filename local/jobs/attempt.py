@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Final
 
 # The shell outlives the job by a moment to tell how it ended: whoever starts a service anew is not the job's parent
-# and could not ask the system for the code.
-TELL: Final = 'echo $$ >pid; cd scratch; "$@" >../output 2>../error; echo $? >../exit.part; mv ../exit.part ../exit'
+# and could not ask the system for the code. It hears the polite signal only after the job, whose parent it is.
+TELL: Final = (
+    'trap : TERM; echo $$ >pid; cd scratch; "$@" >../output 2>../error; echo $? >../exit.part; mv ../exit.part ../exit'
+)
 
 
 class Attempt:
@@ -67,9 +69,12 @@ class Attempt:
     def pid(self) -> int | None:
         return _number(self.folder / "pid")
 
-    def send(self, number: signal.Signals) -> None:
-        """To the whole group, and only while it lives: the pid is then its own."""
-        pid = self.pid()
+    def send(self, number: signal.Signals, known: int | None) -> None:
+        """To the whole group, and only while it lives: the pid is then its own.
+
+        `known` is what the starter knows before the shell has told.
+        """
+        pid = known or self.pid()
         if pid is not None and self.is_alive():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(pid, number)

@@ -56,6 +56,16 @@ class SparkSubmit:
         ]
 
 
+@dataclass(frozen=True)
+class Plain:
+    """Scripts run by a program of choice: for tests that need no Spark."""
+
+    program: str
+
+    def __call__(self, submission: Submission) -> list[str]:
+        return [self.program, str(submission.script), *submission.arguments]
+
+
 def variables(endpoint: str, given: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The job's environment. Nothing of the service's own comes in by chance, a developer's AWS least of all."""
     key = given.get("AWS_ACCESS_KEY_ID", "")
@@ -68,7 +78,7 @@ def variables(endpoint: str, given: Mapping[str, str] = os.environ) -> dict[str,
         "AWS_ENDPOINT_URL": endpoint,
         # The emulator reads the account off the key; any other key is not for it.
         "AWS_ACCESS_KEY_ID": key if len(key) == len(ACCOUNT) and key.isdigit() else ACCOUNT,
-        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",  # nosec B105: the emulator takes any
         "AWS_REGION": region,
         "AWS_DEFAULT_REGION": region,
         "AWS_EC2_METADATA_DISABLED": "true",

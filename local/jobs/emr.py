@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from local.jobs import settings
-from local.jobs.faults import START, Faults
+from local.jobs.faults import START
 from local.jobs.protocol import Refused
 from local.jobs.runs import Run, State, page
 from local.jobs.scheduler import Scheduler, new_id
@@ -60,12 +60,9 @@ class Call:
 
 
 class EmrServerless:
-    def __init__(
-        self, scheduler: Scheduler, applications: Iterable[str], faults: Faults, region: str, account: str
-    ) -> None:
+    def __init__(self, scheduler: Scheduler, applications: Iterable[str], region: str, account: str) -> None:
         self._scheduler = scheduler
         self._states = dict.fromkeys(applications, "CREATED")
-        self._faults = faults
         self._scope = f"arn:aws:emr-serverless:{region}:{account}:"
         self._user = f"arn:aws:iam::{account}:user/local"
         self._created = time.time()
@@ -107,9 +104,6 @@ class EmrServerless:
         if not token or not request.get("executionRoleArn"):
             raise _invalid("clientToken and executionRoleArn are needed")
         now, minutes = time.time(), request.get("executionTimeoutMinutes")
-        former = self._scheduler.runs.with_token(application, token)
-        frozen = None if former else self._faults.take("stuck", START, application)
-        killed = None if former else self._faults.take("kill", START, application)
         run = self._scheduler.submit(
             Run(
                 id=new_id("emr-serverless"),
@@ -124,8 +118,6 @@ class EmrServerless:
                 created=now,
                 updated=now,
                 token=token,
-                freeze_after=frozen.after if frozen else None,
-                kill_after=killed.after if killed else None,
             )
         )
         if run.request != request:

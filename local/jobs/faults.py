@@ -74,7 +74,7 @@ def _fault(document: Any) -> Fault:
         raise InvalidFault("it is not an object of known keys", str(document), f"Use {', '.join(sorted(known))}.")
     if document.get("kind") not in get_args(Kind):
         raise InvalidFault("no such kind", document.get("kind"), f"Use one of {', '.join(get_args(Kind))}.")
-    fault = Fault(**document)
-    if not isinstance(fault.times, int) or fault.times < 1 or not isinstance(fault.after, int | float):
-        raise InvalidFault("times or after is no number of its kind", str(document), "Give times from 1, after in s.")
-    return fault
+    times, after = document.get("times", 1), document.get("after", 0)
+    if not isinstance(times, int) or times < 1 or not isinstance(after, int | float) or after < 0:
+        raise InvalidFault("times or after is no such number", str(document), "Give times from 1, after in seconds.")
+    return Fault(**document)

@@ -65,8 +65,6 @@ class Glue:
         run_id, now = new_id("glue"), time.time()
         # Glue's own come first, as on Glue.
         arguments = {"--JOB_NAME": name, "--JOB_RUN_ID": run_id, **definition.arguments, **given}
-        frozen = self._faults.take("stuck", START, name)
-        killed = self._faults.take("kill", START, name)
         minutes = request.get("Timeout")
         run = Run(
             id=run_id,
@@ -79,8 +77,6 @@ class Glue:
             timeout_seconds=minutes * 60.0 if minutes else definition.timeout_seconds,
             created=now,
             updated=now,
-            freeze_after=frozen.after if frozen else None,
-            kill_after=killed.after if killed else None,
         )
         try:
             return {"JobRunId": self._scheduler.submit(run, definition.most_runs).id}

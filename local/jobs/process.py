@@ -73,8 +73,8 @@ class JobService:
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
-        assert self._process.stdout is not None
-        self.endpoint = self._process.stdout.readline().decode().strip()
+        pipe = self._process.stdout
+        self.endpoint = pipe.readline().decode().strip() if pipe else ""
         if not self.endpoint:
             self.kill()
             raise JobServiceNotStarted(self.log)

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from leanops.core.errors import LeanOpsError
 from local.jobs import outcome, scripts
 from local.jobs.attempt import Attempt
 from local.jobs.command import Command, Submission
+from local.jobs.faults import START, Faults
 from local.jobs.runs import QUEUED, Engine, Run, Runs, State
 
 LOG: Final = logging.getLogger(__name__)
@@ -41,11 +42,14 @@ def new_id(engine: Engine) -> str:
 
 
 class Scheduler:
-    def __init__(self, folder: Path, command: Command, variables: Mapping[str, str], limits: Limits) -> None:
+    def __init__(
+        self, folder: Path, command: Command, variables: Mapping[str, str], limits: Limits, faults: Faults
+    ) -> None:
         self.runs = Runs(folder)
         self._command = command
         self._variables = variables
         self._limits = limits
+        self._faults = faults
         self._lock = threading.RLock()
         self._wake = threading.Event()
         self._closing = threading.Event()
@@ -71,7 +75,7 @@ class Scheduler:
             return
         for run in self.runs:
             if not run.is_ended:
-                self.attempt(run).send(signal.SIGKILL)
+                self.attempt(run).send(signal.SIGKILL, run.pid)
                 self._end(run, State.FAILED, None, "the local job service was stopped, and the job with it")
 
     def attempt(self, run: Run) -> Attempt:
@@ -84,7 +88,7 @@ class Scheduler:
                 return former
             if most is not None and self.runs.living(run.engine, run.owner) >= most:
                 raise TooManyRuns
-            self.runs.save(run)
+            self.runs.save(self._afflicted(run))
         self._wake.set()
         return run
 
@@ -98,9 +102,15 @@ class Scheduler:
                 self._end(run, ends_as, None, None)
             elif run.state is State.RUNNING:
                 self.runs.change(run.id, now, state=State.STOPPING, ends_as=ends_as, ending_since=now)
-                self.attempt(run).send(signal.SIGTERM)
+                self.attempt(run).send(signal.SIGTERM, run.pid)
         self._wake.set()
         return True
+
+    def _afflicted(self, run: Run) -> Run:
+        """Here and not at the call, so that a start that is refused uses no fault up."""
+        frozen = self._faults.take("stuck", START, run.owner)
+        killed = self._faults.take("kill", START, run.owner)
+        return replace(run, freeze_after=frozen.after if frozen else None, kill_after=killed.after if killed else None)
 
     def _work(self) -> None:
         while not self._closing.is_set():
@@ -108,7 +118,8 @@ class Scheduler:
                 if run.is_ended:
                     continue
                 try:
-                    self._attend(run)
+                    # As it is by now: a run before it may have taken its time.
+                    self._attend(self.runs[run.id])
                 except Exception as error:
                     # One run must not stop the others.
                     LOG.exception("run %s failed in the service", run.id)
@@ -117,6 +128,8 @@ class Scheduler:
             self._wake.clear()
 
     def _attend(self, run: Run) -> None:
+        if run.is_ended:
+            return
         if run.state in QUEUED:
             if self._taken() < self._limits.places:
                 self._launch(run)
@@ -132,7 +145,7 @@ class Scheduler:
             self._collect(run, code)
         elif run.state is State.STOPPING:
             if run.ending_since is not None and time.time() - run.ending_since > self._limits.grace_seconds:
-                attempt.send(signal.SIGKILL)
+                attempt.send(signal.SIGKILL, run.pid)
         else:
             self._watch(run, attempt)
 
@@ -161,14 +174,17 @@ class Scheduler:
             self.stop(run.id, State.TIMED_OUT)
         elif run.id not in self._struck:
             for after, number in ((run.kill_after, signal.SIGKILL), (run.freeze_after, signal.SIGSTOP)):
-                # Without a pid the shell has not begun: the next look will find it.
-                if after is not None and age >= after and attempt.pid() is not None:
-                    attempt.send(number)
+                if after is not None and age >= after:
+                    attempt.send(number, run.pid)
                     self._struck.add(run.id)
 
     def _collect(self, run: Run, code: int | None) -> None:
         attempt = self.attempt(run)
-        attempt.send(signal.SIGKILL)
+        # What the job has left behind.
+        attempt.send(signal.SIGKILL, run.pid)
+        with self._lock:
+            # A stop notes itself before it sends its signal.
+            run = self.runs[run.id]
         if code == 0:
             self._end(run, State.SUCCEEDED, code, None)
         elif run.ends_as is not None:
@@ -179,6 +195,8 @@ class Scheduler:
     def _end(self, run: Run, state: State, code: int | None, error: str | None) -> None:
         now = time.time()
         with self._lock:
+            if self.runs[run.id].is_ended:
+                return
             self.runs.change(run.id, now, state=state, ended=now, exit_code=code, error=error)
         shutil.rmtree(self.attempt(run).scratch, ignore_errors=True)
         LOG.info("run %s of %s ended: %s %s", run.id, run.owner, state, error or "")

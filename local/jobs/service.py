@@ -57,13 +57,13 @@ class Service:
         self._lock: TextIO | None = None
         variables = dict(variables) if variables is not None else commands.variables(emulator)
         self.faults = Faults(faults)
-        self._scheduler = Scheduler(self.folder / "runs", command or SparkSubmit(), variables, limits or Limits())
+        self._scheduler = Scheduler(
+            self.folder / "runs", command or SparkSubmit(), variables, limits or Limits(), self.faults
+        )
         self._server = Server(
             (host, port),
             Glue(self._scheduler, definitions if definitions is not None else registry.standard(), self.faults),
-            EmrServerless(
-                self._scheduler, applications, self.faults, variables["AWS_REGION"], variables["AWS_ACCESS_KEY_ID"]
-            ),
+            EmrServerless(self._scheduler, applications, variables["AWS_REGION"], variables["AWS_ACCESS_KEY_ID"]),
             self.faults,
             Forwarding(emulator),
         )

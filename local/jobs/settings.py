@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any, Final
 
 OF_AWS: Final = re.compile(
@@ -33,6 +34,11 @@ def of_emr(driver: Mapping[str, Any], overrides: Mapping[str, Any]) -> list[str]
 
 
 def of_parameters(parameters: str) -> list[str]:
-    words: Sequence[str] = shlex.split(parameters)
-    values = [word.removeprefix("--conf=") for word in words if word.startswith("--conf=")]
-    return values + [value for key, value in zip(words, words[1:], strict=False) if key == "--conf"]
+    words = ["", *shlex.split(parameters)]
+    found = []
+    for before, word in pairwise(words):
+        if word.startswith("--conf="):
+            found.append(word.removeprefix("--conf="))
+        elif before == "--conf":
+            found.append(word)
+    return found

@@ -35,6 +35,7 @@ def put(records: list[bytes], seconds: float = 300.0) -> dict[int, str]:
     return delivery.put("stream", records, lambda: seconds, pause=lambda _: None)
 
 
+@hypothesis_settings(deadline=None)
 @given(st.lists(st.integers(1, delivery.RECORD_BYTES), max_size=60), st.booleans())
 def test_requests_keep_order_and_limits(sizes: list[int], small: bool) -> None:
     records = [bytes(size) for size in ([min(size, 50) for size in sizes] * 20 if small else sizes[:12])]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leanops.aws import moments, notifications, queues
@@ -13,20 +11,16 @@ from leanops.core.naming import Environment
 
 HERE = Environment("dev", "123456789012", "eu-central-1")
 ARN = "arn:aws:sqs:eu-central-1:123456789012:lean-ops-dev-"
-Reader = Callable[[Environment, object], str | None]
-READERS = [queues.topic_of_queue, queues.topic_of_dead_letter_queue]
 
 
+@settings(deadline=None)
 @given(st.from_regex(r"[a-z][a-z0-9_]{0,39}", fullmatch=True).filter(lambda name: queues._topic(name) is not None))
 def test_names_lead_back_to_their_topic(topic: str) -> None:
     names = HERE.topic(topic)
-    assert queues.topic_of_queue(HERE, queues.arn(HERE, names.queue)) == topic
     assert queues.topic_of_dead_letter_queue(HERE, queues.arn(HERE, names.dead_letter_queue)) == topic
-    assert queues.topic_of_queue(HERE, queues.arn(HERE, names.dead_letter_queue)) is None
     assert queues.topic_of_dead_letter_queue(HERE, queues.arn(HERE, names.queue)) is None
 
 
-@pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(
     "arn",
     [
@@ -45,15 +39,17 @@ def test_names_lead_back_to_their_topic(topic: str) -> None:
         ARN.replace("eu-central-1", "us-east-1") + "alpha-dlq",
     ],
 )
-def test_any_other_arn_is_nobodys(reader: Reader, arn: object) -> None:
-    assert reader(HERE, arn) is None
+def test_any_other_arn_is_nobodys(arn: object) -> None:
+    assert queues.topic_of_dead_letter_queue(HERE, arn) is None
 
 
+@settings(deadline=None)
 @given(st.text())
-def test_no_text_breaks_the_readers(text: str) -> None:
-    assert {reader(HERE, text) for reader in READERS} == {None}
+def test_no_text_breaks_the_reader(text: str) -> None:
+    assert queues.topic_of_dead_letter_queue(HERE, text) is None
 
 
+@settings(deadline=None)
 @given(
     st.datetimes(min_value=moments.EPOCH.replace(tzinfo=None)),
     st.datetimes(min_value=moments.EPOCH.replace(tzinfo=None)),
@@ -64,12 +60,14 @@ def test_order_of_moments_is_order_of_their_text(one, other) -> None:  # type: i
     assert len(moments.text(one)) == 27
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_only_numbers_are_milliseconds(text: str) -> None:
     found = moments.from_millis(text)
     assert found is None or text.strip().lstrip("+-").replace("_", "").isdigit()
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_becomes_a_subject_that_sns_takes(text: str) -> None:
     subject = notifications.as_subject(text)

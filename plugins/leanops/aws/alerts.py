@@ -24,9 +24,8 @@ ERROR_CHARACTERS: Final = 600
 # Whoever has claimed a notice and not sent it by then is dead.
 CLAIM_SECONDS: Final = 120
 UNKNOWN_NEXT_STEP: Final = "Open the link and read the end of the log. Clearing the run is safe."
-NOISE: Final = re.compile(
-    r"An error occurred while calling|An exception was thrown from the Python worker|^Traceback \(most recent call last\)"
-)
+TRACEBACK: Final = "Traceback (most recent call last)"
+NOISE: Final = re.compile(r"An error occurred while calling|An exception was thrown from the Python worker|^Traceback ")
 
 
 @dataclass(frozen=True)
@@ -89,9 +88,7 @@ class Alerts:
                 Subject=notifications.as_subject(alert.subject),
                 Message=notifications.as_message(alert.text(self._environment)),
                 # Subscribers filter by these: a team takes its own topics, a pager only errors.
-                MessageAttributes={
-                    name: {"DataType": "String", "StringValue": value} for name, value in told.items()
-                },
+                MessageAttributes={name: {"DataType": "String", "StringValue": value} for name, value in told.items()},
             ),
             self._pause,
         )
@@ -102,7 +99,8 @@ class Alerts:
         It is claimed, sent, and marked as sent: whoever dies in between leaves a claim that the next one takes over.
         """
         key = notice_key(alert.topic, alert.kind)
-        self._items.get(key)
+        if "sent_at" in (self._items.get(key) or {}):
+            return False
         now, token = int(self._items.now()), uuid4().hex
         claimed = self._items.update(
             key,
@@ -114,9 +112,7 @@ class Alerts:
             return False
         self.send(alert)
         # Ended meanwhile: then it stays ended.
-        self._items.update(
-            key, "#token = :token", put={"sent_at": int(self._items.now())}, values={"token": token}
-        )
+        self._items.update(key, "#token = :token", put={"sent_at": int(self._items.now())}, values={"token": token})
         return True
 
     def rearm(self, topic: str, kind: str) -> bool:
@@ -136,7 +132,7 @@ def of_error(error: BaseException, *, topic: str, kind: str, headline: str, **ot
     if step is None and isinstance(error, LeanOpsError):
         step = _line(error.remedy)
     text = str(error) or type(error).__name__
-    if not isinstance(error, LeanOpsError) and "Traceback (most recent call last)" not in text:
+    if not isinstance(error, LeanOpsError) and TRACEBACK not in text:
         text = f"{type(error).__name__}: {text}"
     return Alert(topic, kind, headline, step or UNKNOWN_NEXT_STEP, error=text, **others)
 
@@ -144,7 +140,7 @@ def of_error(error: BaseException, *, topic: str, kind: str, headline: str, **ot
 def useful_line(text: str) -> str:
     """What a person reads first. A traceback says it at its end, Py4J after its own first line."""
     lines = text.splitlines()
-    start = next((n for n, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")), None)
+    start = next((n for n, line in enumerate(lines) if line.startswith(TRACEBACK)), None)
     raised = (line for line in lines[start + 1 :] if line and not line[0].isspace()) if start is not None else iter(())
     useful = (line.strip().removeprefix(": ") for line in lines if line.strip() and not NOISE.search(line))
     found = next(raised, None) or next(useful, None) or "(no text)"

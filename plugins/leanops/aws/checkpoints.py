@@ -68,7 +68,7 @@ class Overtaken:
 class RunRecord:
     """The batch that a run is about: RAW's snapshots after `start` (None: from the beginning) up to `end`.
 
-    `rows_left` is what RAW held after `end` when the batch was cut; `raw_metadata_location` is the file it was cut from.
+    `rows_left` is what RAW held after `end` when the batch was cut; `raw_metadata_location` the file it was cut from.
     """
 
     run_id: str
@@ -121,7 +121,7 @@ class Checkpoints:
         """Registry, both checkpoints, the run's record and whether these notices stand: one BatchGetItem."""
         keys = [_key(names, layer) for layer in LAYERS]
         keys += [] if run_id is None else [_run_key(names, run_id)]
-        keys += [notice_key(names.topic, kind) for kind in notices]
+        keys += [notice_key(names.topic, kind) for kind in dict.fromkeys(notices)]
         registry, checkpoints = self._environment.schema_registry, self._environment.checkpoints
         found = self._items.get_many({registry: [{"topic_name": names.topic}], checkpoints: keys})
         items = {(item["pipeline_id"], item["checkpoint_type"]): item for item in found[checkpoints]}
@@ -135,9 +135,7 @@ class Checkpoints:
             curated=_checkpoint("curated", item(_key(names, "curated"))),
             run=None if run_id is None else _run(names, run_id, item(_run_key(names, run_id))),
             # One that is claimed and not yet sent does not stand: whoever has claimed it may be dead.
-            notices=frozenset(
-                kind for kind in notices if "sent_at" in (item(notice_key(names.topic, kind)) or {})
-            ),
+            notices=frozenset(kind for kind in notices if "sent_at" in (item(notice_key(names.topic, kind)) or {})),
         )
 
     # Layers
@@ -182,9 +180,7 @@ class Checkpoints:
         now = self._items.now()
         content = asdict(record) | {"created_at": _now(), "expires_at": int(now) + RUN_DAYS * 86400}
         del content["run_id"]
-        written = self._items.update(
-            _run_key(names, record.run_id), "attribute_not_exists(#pipeline_id)", put=content
-        )
+        written = self._items.update(_run_key(names, record.run_id), "attribute_not_exists(#pipeline_id)", put=content)
         # Our own, where an answer got lost, and somebody else's are treated alike: what is there is in force.
         item = written.item if isinstance(written, Refused) else written
         found = _run(names, record.run_id, item)

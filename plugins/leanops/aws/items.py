@@ -28,6 +28,8 @@ TRIES: Final = 4
 # BatchGetItem leaves keys out under load and boto3 does not ask again for them.
 PAGES: Final = 8
 LONGEST_PAUSE: Final = 3.0
+# Dates are whole seconds and answers take time: within this a clock is taken for right.
+DATE_SECONDS: Final = 2.0
 NAME: Final = re.compile(r"#([a-z_]+)")
 BUSY: Final = frozenset(
     {
@@ -166,9 +168,11 @@ class Items:
         if not date:
             return
         try:
-            self._ahead = parsedate_to_datetime(date).timestamp() - self._clock()
+            ahead = parsedate_to_datetime(date).timestamp() + 0.5 - self._clock()
         except ValueError:
             LOG.debug("the answer's date is unreadable: %s", date)
+            return
+        self._ahead = ahead if abs(ahead) > DATE_SECONDS else 0.0
 
 
 def as_seen(item: Item | None, names: Sequence[str]) -> tuple[str, dict[str, Any]]:
@@ -193,11 +197,13 @@ def patiently(call: Callable[[], T], pause: Callable[[float], None]) -> T:
 
 def is_passing(error: Exception) -> bool:
     from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004
+    from botocore.parsers import ResponseParserError
 
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         return error.response.get("Error", {}).get("Code") in BUSY or status >= 500
-    return isinstance(error, HTTPClientError | ConnectionError)
+    # An answer that can't be parsed is some gateway's, not the service's.
+    return isinstance(error, HTTPClientError | ConnectionError | ResponseParserError)
 
 
 def serialized(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class Leases:
             change = {"owner": owner, "fencing": fencing, "expires_at": _until(now, seconds)}
             if not is_ours:
                 change["acquired_at"] = _text(now)
-            written = self._items.update(_key(names), condition, put=change, remove=("broken",), values=seen)
+            written = self._items.update(_key(names), condition, put=change, values=seen)
             if not isinstance(written, Refused):
                 return _lease(names.topic, written)
             if written.item and _is(written.item, owner, fencing):
@@ -137,8 +137,10 @@ class Leases:
         return not isinstance(written, Refused) or written.item is None or "owner" not in written.item
 
     def force_release(self, names: Names, *, reason: str, by: str) -> Held | None:
-        """Breaks whoever's lease there is, and says whose it was. The former holder's renewals fail from now on, and
-        who broke it stays in the item until the next lease."""
+        """Breaks whoever's lease there is, and says whose it was. The former holder's renewals fail from now on.
+
+        Who broke it, and why, stays in the item: for people, and so that after a lost answer the heir's is not broken.
+        """
         token = uuid4().hex
         item = self._items.get(_key(names))
         for _ in range(RACES):

@@ -10,14 +10,6 @@ from leanops.core.naming import Environment, valid_topic
 DEAD_LETTER_ENDING: Final = "-dlq"
 
 
-def topic_of_queue(environment: Environment, arn: object) -> str | None:
-    """The topic whose queue this is; None where the queue is none of this deployment's."""
-    name = _queue_name(environment, arn)
-    if name is None or not name.startswith(f"{environment.prefix}-"):
-        return None
-    return _topic(name.removeprefix(f"{environment.prefix}-"))
-
-
 def topic_of_dead_letter_queue(environment: Environment, arn: object) -> str | None:
     """The topic whose dead letter queue this is; None where the queue is none of this deployment's."""
     name = _queue_name(environment, arn)

@@ -38,6 +38,8 @@ class Entry:
     last_error: Mapping[str, Any] | None = None
     rebuild_requested: Mapping[str, Any] | None = None
     paused: Mapping[str, Any] | None = None
+    # The Pub/Sub topic it comes from, where discovery found it.
+    source: str | None = None
     updated_at: str | None = None
     revision: int = 0
 
@@ -152,6 +154,7 @@ def _entry(topic: str, item: Mapping[str, Any]) -> Entry:
         last_error=plain(item.get("last_error")),
         rebuild_requested=plain(item.get("rebuild_requested")),
         paused=plain(item.get("paused")),
+        source=item.get("source"),
         updated_at=item.get("updated_at"),
         revision=int(item.get("revision", 0)),
     )

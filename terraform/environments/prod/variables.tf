@@ -33,7 +33,7 @@ variable "topics_file" {
 variable "packages" {
   description = "The folder with the functions' zips, relative to this one; make package fills it."
   type        = string
-  default     = "../../../build/dist"
+  default     = "../../../build/dist/arm64"
 
   validation {
     condition     = length(var.packages) > 0 && !endswith(var.packages, "/")

@@ -125,6 +125,6 @@ module "delivery" {
 check "reserved_concurrency" {
   assert {
     condition     = sum(concat([0], values(local.maximum_concurrency))) <= lookup(var.reserved_concurrency, "sqs_processor", 1000)
-    error_message = "All topics together may call sqs_processor more often at a time than is reserved for it. What Lambda throttles uses up a message's receives: raise the reservation, and the account's quota first."
+    error_message = "All topics together may call sqs_processor more often at a time than is reserved for it, or than an account's usual 1,000. What Lambda throttles uses up a message's receives: raise the quota, then the reservation."
   }
 }

@@ -6,7 +6,7 @@ import itertools
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lambdas.circuit_breaker.breaker import (
@@ -97,6 +97,7 @@ EDGES = {
 }
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(Kind), st.integers(0, 20_000), st.integers(-1, 1))))
 def test_any_sequence_of_events_keeps_to_the_edges(events: list[tuple[Kind, int, int]]) -> None:
     breaker, now = Breaker(), NOW

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from lambdas.circuit_breaker import handler as handler_module
-from lambdas.circuit_breaker.breaker import FIRST_WAIT, SETTLING
+from lambdas.circuit_breaker.breaker import FIRST_WAIT, SETTLING, Event, Kind, after
 from lambdas.circuit_breaker.breakers import Breakers
 from lambdas.circuit_breaker.handler import UnreadableEvent, UnsettledBreakers, handler
 from lambdas.circuit_breaker.probe import Verdict
+from lambdas.circuit_breaker.store import Store
 from leanops.aws import moments
 from leanops.core.naming import Environment
 from tests.aws.deployment import Context, Deployment
@@ -220,6 +221,19 @@ def test_alarms_and_probes_at_once_end_in_one_state(here: Deployment, clock: Clo
     ((_, word, settled),) = state(here)
     assert settled
     assert processor.states(here)["alpha"] == (word == "closed")
+
+
+def test_of_two_moves_from_the_same_state_one_is_written(deployment: Deployment) -> None:
+    store, now = Store(deployment.environment), moments.now()
+    for kind in (Kind.ALARM, Kind.TICK, Kind.PROBE_FAILED):
+        before = store.read("alpha")
+        first, second = (
+            after(before, Event(kind, before.until or now, why, before.version)) for why in ("first", "second")
+        )
+        assert (store.write("alpha", first), store.write("alpha", second)) == (True, False)
+        assert store.read("alpha") == first
+        assert not store.settle("alpha", before.version)
+    assert store.settle("alpha", 3)
 
 
 def test_a_mapping_that_somebody_enabled_while_open_is_disabled_again(here: Deployment) -> None:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lambdas.circuit_breaker.alarm import Alarm, Ignored, alarm
@@ -85,6 +85,7 @@ def test_an_answer_is_read_as_lambda_reads_it(payload: bytes, failed: set[str] |
     assert reported(payload, {"a", "b"}) == failed
 
 
+@settings(deadline=None)
 @given(st.binary())
 def test_no_answer_breaks_the_reader(payload: bytes) -> None:
     assert reported(payload, {"a"}) in (None, set(), {"a"})

@@ -338,7 +338,9 @@ def test_an_upload_in_no_topics_folder_is_told_and_left(environment: Environment
     assert "schemas/<topic>/pending/schema.json" in message
 
 
-@pytest.mark.parametrize("upload", [{}, {"detail": None}, event("another-bucket", "schemas/orders/pending/schema.json")])
+@pytest.mark.parametrize(
+    "upload", [{}, {"detail": None}, event("another-bucket", "schemas/orders/pending/schema.json")]
+)
 def test_an_event_of_something_else_is_told_and_left(environment: Environment, upload: Any) -> None:
     from lambdas.schema_validator.handler import handler
 

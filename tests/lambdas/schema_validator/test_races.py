@@ -34,7 +34,7 @@ def assert_consistent(world: World) -> None:
     if failed is not None:
         assert world.error()["contract_sha256"] == failed.sha256
         assert rows[failed.sha256]["status"] in {"failed", "archived", "active"}
-    archived = {content for content in world.archived().values()}
+    archived = set(world.archived().values())
     for row in rows.values():
         if row["status"] == "archived":
             assert row["contract"].encode() in archived

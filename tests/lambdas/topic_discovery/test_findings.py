@@ -7,7 +7,7 @@ import string
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lambdas.topic_discovery.findings import findings, topic_of
@@ -64,6 +64,7 @@ def test_a_topic_stays_with_the_name_it_was_registered_for() -> None:
     assert (gone.topics, len(gone.problems)) == ({}, 1)
 
 
+@settings(deadline=None)
 @given(st.lists(IDS, max_size=30), st.randoms())
 def test_every_name_is_taken_once_or_reported_in_any_order(names: list[str], random: Any) -> None:
     sources = [source(name) for name in names]
@@ -82,6 +83,7 @@ DOCUMENTS = st.dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(DOCUMENTS, st.dictionaries(st.sampled_from("defghi"), st.text()), st.sets(st.sampled_from("abcdefghi")))
 def test_the_file_only_grows_and_keeps_what_people_wrote(entries: Any, topics: dict[str, str], ready: set[str]) -> None:
     before = {"topics": entries, "note": "kept"}

@@ -17,7 +17,6 @@ from local.bootstrap.inventory import found
 from local.bootstrap.resources import FUNCTIONS, expected, state_tables
 from tests.emulator import Account
 
-pytest.importorskip("pyiceberg")
 TOPICS = ("events", "orders")
 
 # Writes what it was called with to the archive bucket.

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 
 from leanops.aws.catalog import Catalog
@@ -16,9 +17,6 @@ from leanops.core.naming import QUARANTINE_TABLE
 from local.bootstrap.deployment import deploy
 from local.delivery.process import Delivery
 from tests.emulator import Account
-
-pytest.importorskip("pyiceberg")
-boto3 = pytest.importorskip("boto3")
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from airflow.providers.amazon.aws.hooks.glue import GlueJobHook
 from airflow.providers.amazon.aws.triggers.glue import GlueJobCompleteTrigger
+from botocore.config import Config
 
 from leanops.airflow.engines.engine import Job, JobFailed
 from leanops.airflow.settings import Settings
@@ -21,26 +22,29 @@ WAIT_SECONDS: Final = 2 * 60 * 60
 class Glue:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._hook = GlueJobHook(aws_conn_id=None, region_name=settings.environment.region)
+        region = settings.environment.region
+        self._hook = GlueJobHook(aws_conn_id=None, region_name=region)
+        # boto3 would repeat a start whose answer got lost, and Glue would start a second run. The task is tried again
+        # instead, and then finds the first.
+        once = Config(retries={"mode": "standard", "total_max_attempts": 1})
+        self._starter = GlueJobHook(aws_conn_id=None, region_name=region, config=once)
 
     def running(self, job: Job) -> str | None:
-        listed, token = 0, None
-        while listed < LISTED:
-            page = {"NextToken": token} if token else {}
-            answer = self._hook.conn.get_job_runs(JobName=self._settings.job(job.name), MaxResults=50, **page)
-            for run in answer["JobRuns"]:
-                if run["JobRunState"] in ALIVE and (run.get("Arguments") or {}).get("--run") == job.mark:
-                    return str(run["Id"])
-            listed += len(answer["JobRuns"])
-            token = answer.get("NextToken")
-            if not token:
-                break
+        pages = self._hook.conn.get_paginator("get_job_runs").paginate(
+            JobName=self._settings.job(job.name), PaginationConfig={"MaxItems": LISTED, "PageSize": 50}
+        )
+        for run in (run for page in pages for run in page["JobRuns"]):
+            if run["JobRunState"] in ALIVE and (run.get("Arguments") or {}).get("--run") == job.mark:
+                return str(run["Id"])
         return None
 
     def start(self, job: Job) -> str:
         arguments = {f"--{key}": value for key, value in job.arguments.items()}
-        answer = self._hook.conn.start_job_run(
-            JobName=self._settings.job(job.name), Arguments=arguments, NumberOfWorkers=WORKERS[job.size], WorkerType="G.1X"
+        answer = self._starter.conn.start_job_run(
+            JobName=self._settings.job(job.name),
+            Arguments=arguments,
+            NumberOfWorkers=WORKERS[job.size],
+            WorkerType="G.1X",
         )
         return str(answer["JobRunId"])
 

@@ -71,3 +71,31 @@ run "queues" {
     error_message = "A mapping's batches or concurrency are not those agreed."
   }
 }
+
+run "topics_that_may_outrun_the_reservation_are_told_of" {
+  command = plan
+
+  variables {
+    topics               = { events = { maximum_concurrency = 400 }, orders = { maximum_concurrency = 200 }, payments = {} }
+    reserved_concurrency = { sqs_processor = 500 }
+  }
+
+  expect_failures = [check.reserved_concurrency]
+}
+
+run "what_the_topics_file_says_besides_is_left_alone" {
+  command = plan
+
+  variables {
+    topics = {
+      events   = { source = "projects/p/topics/events", status = "onboarded" }
+      orders   = { source = "projects/p/topics/orders", status = "discovered", maximum_concurrency = 4 }
+      payments = {}
+    }
+  }
+
+  assert {
+    condition     = { for topic, mapping in module.functions.mappings : topic => one(mapping.scaling_config).maximum_concurrency } == { events = 2, orders = 4, payments = 2 }
+    error_message = "The file that topic_discovery writes is misread."
+  }
+}
