@@ -49,10 +49,11 @@ class TopicJob(BaseOperator):
         else:
             self.log.info("Run %s of %s is still at work: going on with it", run, job.name)
         trigger = engine.trigger(job.name, run)
-        if trigger is None:
-            return self._answer(job.name, run, job.arguments["result"], None)
-        known = {"job": job.name, "run": run, "result": job.arguments["result"]}
-        self.defer(trigger=trigger, method_name="execute_complete", kwargs=known, timeout=PATIENCE)
+        result = job.arguments["result"]
+        if trigger is not None:
+            known = {"job": job.name, "run": run, "result": result}
+            self.defer(trigger=trigger, method_name="execute_complete", kwargs=known, timeout=PATIENCE)
+        return self._answer(job.name, run, result, None)
 
     def execute_complete(
         self, context: Context, event: Mapping[str, Any] | None = None, *, job: str, run: str, result: str

@@ -28,7 +28,7 @@ class MissingOption(LeanOpsError):
             "read settings",
             "an option is missing",
             f"[{SECTION}] {name}",
-            f"Set it as {SECTION}.{name} in MWAA's configuration options, or as AIRFLOW__{SECTION.upper()}__{name.upper()}.",
+            f"Set {SECTION}.{name} in MWAA's configuration options, or AIRFLOW__{SECTION.upper()}__{name.upper()}.",
         )
 
 
