@@ -8,6 +8,7 @@ AIRFLOW := .venv/airflow/bin
 SPARK := .venv/spark/bin
 EDGE := .venv/edge/bin
 TOOLS := .venv/tools/bin
+SCAN := .venv/scan/bin
 
 export PYTHONPATH := $(CURDIR)/plugins:$(CURDIR)
 # Airflow writes its settings and its database where this points, by default into the home folder.
@@ -15,7 +16,7 @@ export AIRFLOW_HOME := $(CURDIR)/build/airflow
 
 WITH_SPARK = JAVA_HOME=$$(cat .venv/java_home) PYSPARK_PYTHON=$(CURDIR)/$(SPARK)/python
 
-SHELL_SCRIPTS = $$(git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run)
+SHELL_SCRIPTS = $$(git ls-files --cached --others --exclude-standard -- '*.sh' .ci/run terraform/check)
 
 .PHONY: help
 help: ## show this list
@@ -76,6 +77,11 @@ lint-yaml:
 
 lint-security:
 	$(TOOLS)/bandit --quiet --configfile pyproject.toml --recursive lambdas local plugins spark_jobs
+
+.PHONY: lint-terraform
+lint-terraform: setup ## check, test and scan terraform/
+	terraform/check
+	$(SCAN)/checkov --config-file terraform/.checkov.yaml --directory terraform
 
 .PHONY: schema
 schema: setup ## write the contract's JSON Schema to schemas/

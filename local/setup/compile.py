@@ -13,6 +13,7 @@ LOCKS = (
     ("3.12", "edge.in", "edge.lock"),
     ("3.12", "emulator.in", "emulator.lock"),
     ("3.12", "tools.in", "tools.lock"),
+    ("3.12", "scan.in", "scan.lock"),
     ("3.10", "uv.in", "uv.lock.txt"),
 )
 OPTIONS = ("--quiet", "--universal", "--upgrade", "--generate-hashes", "--no-emit-index-url")

@@ -57,4 +57,6 @@ SPARK = Environment("spark", "3.11")
 EDGE = Environment("edge", "3.12")
 EMULATOR = Environment("emulator", "3.12")
 TOOLS = Environment("tools", "3.12")
-ALL = (AIRFLOW, SPARK, EDGE, EMULATOR, TOOLS)
+# checkov pins a hundred packages of its own.
+SCAN = Environment("scan", "3.12")
+ALL = (AIRFLOW, SPARK, EDGE, EMULATOR, TOOLS, SCAN)
