@@ -75,7 +75,7 @@ class Emulator:
             "AWS_ENDPOINT_URL": self.endpoint,
             # The emulator reads the account off the key.
             "AWS_ACCESS_KEY_ID": self.account,
-            "AWS_SECRET_ACCESS_KEY": "local",
+            "AWS_SECRET_ACCESS_KEY": "local",  # nosec B105: it takes any
             "AWS_DEFAULT_REGION": self.region,
             "AWS_REGION": self.region,
             "AWS_EC2_METADATA_DISABLED": "true",
@@ -95,9 +95,9 @@ class Emulator:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         for attempt in range(STARTS):
             self._port = self._chosen_port()
-            self._launch()
+            self._process = self._launched()
             try:
-                return self._await_health(time.monotonic() + timeout)
+                return self._await_health(self._process, time.monotonic() + timeout)
             except EmulatorFailed:
                 self.stop()
                 # Between choosing a free port and binding it another process may have taken it.
@@ -142,9 +142,9 @@ class Emulator:
             self._port_file.write_text(str(_free_port()))
         return int(self._port_file.read_text())
 
-    def _launch(self) -> None:
+    def _launched(self) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 # -P: what lies beside serve.py is not the emulator's to import.
                 [PYTHON, "-P", SERVE],
                 env=self._environment(),
@@ -178,11 +178,10 @@ class Emulator:
             **self.variables,
         }
 
-    def _await_health(self, deadline: float) -> None:
-        assert self._process is not None
+    def _await_health(self, process: subprocess.Popen[bytes], deadline: float) -> None:
         while time.monotonic() < deadline:
-            if self._process.poll() is not None:
-                raise EmulatorFailed(f"it ended with {self._process.returncode}", self.log)
+            if process.poll() is not None:
+                raise EmulatorFailed(f"it ended with {process.returncode}", self.log)
             try:
                 with urllib.request.urlopen(f"{self.endpoint}/_ministack/health", timeout=2):  # nosec B310: loopback
                     return

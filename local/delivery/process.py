@@ -68,8 +68,8 @@ class Delivery:
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
-        assert self._process.stdout is not None
-        self.endpoint = self._process.stdout.readline().decode().strip()
+        told = self._process.stdout
+        self.endpoint = "" if told is None else told.readline().decode().strip()
         if not self.endpoint:
             self.kill()
             raise DeliveryNotStarted(self.log)

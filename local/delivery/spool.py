@@ -42,19 +42,17 @@ class Spool:
         if not records:
             return []
         with self._lock:
-            if self._file is None:
-                self._open()
-            assert self._file is not None
+            file = self._file or self._opened_file()
             arrival = int(time.time() * 1000)
             numbers = []
             for data in records:
                 self._number += 1
                 numbers.append(self._number)
                 frame = HEAD.pack(self._number, arrival, len(data), zlib.crc32(data)) + data
-                self._file.write(frame)
+                file.write(frame)
                 self._bytes += len(frame)
-            self._file.flush()
-            os.fsync(self._file.fileno())
+            file.flush()
+            os.fsync(file.fileno())
             return numbers
 
     def is_due(self, size: int, seconds: float) -> bool:
@@ -78,9 +76,9 @@ class Spool:
     def remove(segment: Path) -> None:
         segment.unlink()
 
-    def _open(self) -> None:
+    def _opened_file(self) -> BinaryIO:
         self._segment += 1
-        self._file = (self._folder / f"{self._segment:012d}.spool").open("xb")
+        file = self._file = (self._folder / f"{self._segment:012d}.spool").open("xb")
         self._bytes = 0
         self._opened = time.monotonic()
         # The new name must be as durable as what is written under it.
@@ -89,6 +87,7 @@ class Spool:
             os.fsync(folder)
         finally:
             os.close(folder)
+        return file
 
 
 def read(segment: Path) -> Iterator[Record]:

@@ -280,10 +280,12 @@ def test_metadata_without_news_is_noted(state: State) -> None:
     assert as_given(in_force(state)) == replace(FIRST, raw_metadata_location="s3://lake/m8.json")
 
 
-def test_metadata_is_not_noted_where_the_checkpoint_has_moved_meanwhile(state: State) -> None:
+@pytest.mark.parametrize("batch", [3, 7])
+def test_metadata_is_not_noted_where_the_checkpoint_has_moved_meanwhile(state: State, batch: int) -> None:
+    """Also where it is at the same batch again, after a rollback and a run."""
     written(state, FIRST, 1)
     seen = in_force(state)
-    rolled_back = replace(FIRST, batch=3, raw_metadata_location=None)
+    rolled_back = replace(FIRST, batch=batch, raw_metadata_location=None)
     written(state, rolled_back, 2, force=True)
     assert not checkpoints(state).settle(state.names, seen, "s3://lake/m8.json")
     assert as_given(in_force(state)) == rolled_back

@@ -269,15 +269,17 @@ def test_the_kill_notices_notes_that_are_made_too_early(edge: Edge, monkeypatch:
     assert gone_in - there == gone_in
 
 
-def test_counters_are_told_per_topic(edge: Edge, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counters_are_one_metric_each_and_told_per_topic_in_the_log(edge: Edge, capsys: pytest.CaptureFixture[str]) -> None:
     kinds = ["data", "no json", "no id", "huge", "no topic", "unreadable"]
     handler({"Records": [sent(edge, kind, "", edge.whole).message for kind in kinds]}, Context())
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    told = {line["topic"]: line for line in lines if "_aws" in line}
+    (metrics,) = [line for line in lines if "_aws" in line]
+    (told,) = [line["counts"] for line in lines if "counts" in line]
     names = ("received", "accepted", "oversize", "not_json", "no_id", "failed", "quarantined")
-    assert [told["events"].get(name, [0]) for name in names] == [[5], [4], [1], [1], [2], [1], [0]]
-    assert [told["unknown"].get(name, [0]) for name in names] == [[1], [1], [0], [0], [0], [0], [1]]
-    assert told["events"]["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "lean-ops"
+    assert [told["events"].get(name, 0) for name in names] == [5, 4, 1, 1, 2, 1, 0]
+    assert [told["unknown"].get(name, 0) for name in names] == [1, 1, 0, 0, 0, 0, 1]
+    assert [metrics[name] for name in names] == [[6], [5], [1], [1], [2], [1], [1]]
+    assert metrics["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "lean-ops"
 
 
 @given(sizes=st.lists(st.integers(1, 1_024_000), max_size=40), few=st.integers(0, 1_200))
