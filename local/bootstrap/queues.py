@@ -15,20 +15,13 @@ def make_queues(client: Client, environment: Environment, topics: Sequence[str],
     sqs = client("sqs")
     for topic in topics:
         names = environment.topic(topic)
-        dead_letters = _queue(
-            sqs,
-            names.dead_letter_queue,
-            {
-                "MessageRetentionPeriod": str(DEAD_LETTER_DAYS * 86_400),
-                "VisibilityTimeout": str(visibility_seconds),
-            },
-        )
+        both = {
+            "MessageRetentionPeriod": str(DEAD_LETTER_DAYS * 86_400),
+            "VisibilityTimeout": str(visibility_seconds),
+        }
+        dead_letters = _queue(sqs, names.dead_letter_queue, both)
         redrive = {"deadLetterTargetArn": dead_letters, "maxReceiveCount": REDRIVE_AFTER}
-        _queue(
-            sqs,
-            names.queue,
-            {"VisibilityTimeout": str(visibility_seconds), "RedrivePolicy": json.dumps(redrive)},
-        )
+        _queue(sqs, names.queue, {**both, "RedrivePolicy": json.dumps(redrive)})
 
 
 def _queue(sqs: Any, name: str, attributes: dict[str, str]) -> str:

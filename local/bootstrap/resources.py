@@ -31,7 +31,7 @@ FUNCTIONS: Final = (
     Function("firehose_transform", 60, 256),
     Function("dlq_drainer", 60, 256),
     Function("dlq_replay", 900, 256),
-    Function("circuit_breaker", 60, 256),
+    Function("circuit_breaker", 300, 256),
     Function("schema_validator", 300, 1024),
     Function("topic_discovery", 300, 512),
 )
@@ -47,7 +47,7 @@ class StateTable(NamedTuple):
 def state_tables(environment: Environment) -> tuple[StateTable, ...]:
     """DynamoDB: docs/architecture.md, State stores."""
     return (
-        StateTable(environment.checkpoints, "pipeline_id", "checkpoint_type"),
+        StateTable(environment.checkpoints, "pipeline_id", "checkpoint_type", expiry="expires_at"),
         StateTable(environment.locks, "lock_id", expiry="expires_at"),
         StateTable(environment.schema_registry, "topic_name"),
         StateTable(environment.idempotency, "id", expiry="expiration"),

@@ -41,7 +41,7 @@ FAULTS = {
     "throttle": 0.03,
     "lose_answer": 0.02,
     "duplicate": 0.03,
-    "fail_delivery": 0.1,
+    "fail_delivery": 0.2,
     "shuffle": True,
 }
 

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
     from spark_jobs.results import Result
     from tests.spark_jobs.lakehouse import Topic
 
-pytestmark = pytest.mark.spark
+pytestmark = [
+    pytest.mark.spark,
+    # Great Expectations imports it.
+    pytest.mark.filterwarnings("ignore:module 'sre_constants' is deprecated:DeprecationWarning"),
+]
 
 
 def delivery(batch: int, name: str, payload: str, again: int = 0, moment: int = 0) -> Message:
@@ -71,9 +75,9 @@ SECOND = [
     delivery(2, "mended", order("k10"), again=1),
 ]
 BALANCE = {
-    **{"raw": 17, "accepted": 8, "network_duplicate": 3, "overtaken": 1, "parse_error": 5, "missing": 0, "doubled": 0},
-    **{"standardized": 8, "curated": 6, "rejected": 2, "unplaced": 0, "twice": 0, "unfounded": 0, "difference": 0},
-}
+    "raw": 17, "accepted": 8, "network_duplicate": 3, "overtaken": 1, "parse_error": 5, "missing": 0, "doubled": 0,
+    "standardized": 8, "curated": 6, "rejected": 2, "unplaced": 0, "twice": 0, "unfounded": 0, "difference": 0,
+}  # fmt: skip
 
 
 def balance(topic: Topic, batch: int | None = None) -> Result:

@@ -1,7 +1,7 @@
 locals {
   # docs/architecture.md, State stores.
   layouts = {
-    checkpoints      = { key = "pipeline_id", sort_key = "checkpoint_type", expiry = null }
+    checkpoints      = { key = "pipeline_id", sort_key = "checkpoint_type", expiry = "expires_at" }
     circuit_breakers = { key = "name", sort_key = null, expiry = null }
     dlq_index        = { key = "topic_name", sort_key = "entry", expiry = "expires_at" }
     idempotency      = { key = "id", sort_key = null, expiry = "expiration" }

@@ -269,12 +269,15 @@ def test_the_kill_notices_notes_that_are_made_too_early(edge: Edge, monkeypatch:
     assert gone_in - there == gone_in
 
 
-def test_counters_are_one_metric_each_and_told_per_topic_in_the_log(edge: Edge, capsys: pytest.CaptureFixture[str]) -> None:
+def test_counters_are_one_metric_each_and_told_per_topic_in_the_log(
+    edge: Edge, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "sqs_processor")
     kinds = ["data", "no json", "no id", "huge", "no topic", "unreadable"]
     handler({"Records": [sent(edge, kind, "", edge.whole).message for kind in kinds]}, Context())
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     (metrics,) = [line for line in lines if "_aws" in line]
-    (told,) = [line["counts"] for line in lines if "counts" in line]
+    (told,) = [vars(record)["counts"] for record in caplog.records if hasattr(record, "counts")]
     names = ("received", "accepted", "oversize", "not_json", "no_id", "failed", "quarantined")
     assert [told["events"].get(name, 0) for name in names] == [5, 4, 1, 1, 2, 1, 0]
     assert [told["unknown"].get(name, 0) for name in names] == [1, 1, 0, 0, 0, 0, 1]

@@ -55,7 +55,7 @@ run "stores" {
         [for ttl in table.ttl : "until ${ttl.attribute_name}" if ttl.enabled],
       ))
       }) == jsonencode({
-      checkpoints      = "pipeline_id checkpoint_type"
+      checkpoints      = "pipeline_id checkpoint_type until expires_at"
       circuit_breakers = "name"
       dlq_index        = "topic_name entry until expires_at"
       idempotency      = "id until expiration"
