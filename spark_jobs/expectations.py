@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from threading import Lock
 from typing import Any, Final
 
@@ -66,12 +67,10 @@ def judged(name: str, counts: Mapping[str, Number], checks: Sequence[Check]) -> 
 def _validated(
     name: str, row: Mapping[str, Number], counts: Sequence[str], checks: Sequence[Check]
 ) -> Mapping[str, Any]:
-    # It would report its use to its makers.
-    os.environ["GX_ANALYTICS_ENABLED"] = "false"
-    # Seconds and 300 MB: only for who gets here.
+    frames = _frames()
+    # Only in here, since it takes seconds and 300 MB.
     import great_expectations as gx
     import pandas as pd  # type: ignore[import-untyped]
-    from great_expectations.data_context.types.base import ProgressBarsConfig
 
     expect: Any = gx.expectations
     expectations = [
@@ -84,13 +83,25 @@ def _validated(
         ),
         expect.ExpectColumnValuesToBeInSet(column=DIFFERENCE, value_set=[0]),
     ]
-    context = gx.get_context(mode="ephemeral")
-    context.variables.progress_bars = ProgressBarsConfig(globally=False)
-    asset = context.data_sources.add_pandas("counts").add_dataframe_asset(name)
-    batch = asset.add_batch_definition_whole_dataframe(name).get_batch({"dataframe": pd.DataFrame([dict(row)])})
+    batch = frames.get_batch({"dataframe": pd.DataFrame([dict(row)])})
     found: Any = batch.validate(gx.ExpectationSuite(name=name, expectations=expectations))
     document: Mapping[str, Any] = found.to_json_dict()
     return document
+
+
+@cache
+def _frames() -> Any:
+    """Where Great Expectations takes frames from. Once per process: every context leaves a temporary folder behind."""
+    # It would report its use to its makers.
+    os.environ["GX_ANALYTICS_ENABLED"] = "false"
+    import great_expectations as gx
+    from great_expectations.data_context.types.base import ProgressBarsConfig
+
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = ProgressBarsConfig(globally=False)
+    return (
+        context.data_sources.add_pandas("counts").add_dataframe_asset("row").add_batch_definition_whole_dataframe("row")
+    )
 
 
 def _total(checks: Sequence[Check]) -> Decimal:

@@ -21,11 +21,15 @@ SERIES, SERIES_ROWS = 96, 2_000
 
 
 def measures() -> Iterator[Measure]:
+    yield from measured("tests.benchmarks.data_path")
+
+
+def measured(module: str) -> Iterator[Measure]:
     """Spark needs an environment of its own: the work is done by a process there, which prints a measure a line."""
     python = ROOT / ".venv" / "spark" / "bin" / "python"
     folder = tempfile.mkdtemp(prefix="data_path-", dir=ROOT / "build")
     variables = {**os.environ, "JAVA_HOME": (ROOT / ".venv" / "java_home").read_text().strip()}
-    command = [str(python), "-m", "tests.benchmarks.data_path", folder]
+    command = [str(python), "-m", module, folder]
     try:
         with subprocess.Popen(command, cwd=ROOT, env=variables, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None

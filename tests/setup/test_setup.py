@@ -195,7 +195,9 @@ def test_the_lock_of_the_jars_names_the_iceberg_that_glue_runs() -> None:
     assert all(re.fullmatch("[0-9a-f]{64}", jar.sha256) for jar in jars.locked())
 
 
-@pytest.mark.parametrize("name", ["airflow.lock", "spark.lock", "edge.lock", "emulator.lock", "scan.lock", "tools.lock", "uv.lock.txt"])
+@pytest.mark.parametrize(
+    "name", ["airflow.lock", "spark.lock", "edge.lock", "emulator.lock", "scan.lock", "tools.lock", "uv.lock.txt"]
+)
 def test_every_locked_package_carries_hashes_and_no_index_is_named(name: str) -> None:
     text = (HERE / name).read_text().replace("\\\n", "")
     requirements = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.spark,
-    # Great Expectations imports it.
-    pytest.mark.filterwarnings("ignore:module 'sre_constants' is deprecated:DeprecationWarning"),
+    # Great Expectations imports such modules.
+    pytest.mark.filterwarnings("ignore:module 'sre_.*' is deprecated:DeprecationWarning"),
 ]
 
 
@@ -74,9 +74,11 @@ SECOND = [
     delivery(2, "mended", "nonsense"),
     delivery(2, "mended", order("k10"), again=1),
 ]
+# RAW's first snapshot is empty.
+ONE, TWO, THREE = 2, 3, 4
 BALANCE = {
-    "raw": 17, "accepted": 8, "network_duplicate": 3, "overtaken": 1, "parse_error": 5, "missing": 0, "doubled": 0,
-    "standardized": 8, "curated": 6, "rejected": 2, "unplaced": 0, "twice": 0, "unfounded": 0, "difference": 0,
+    "raw": 17, "accepted": 7, "network_duplicate": 3, "overtaken": 2, "parse_error": 5, "missing": 0, "doubled": 0,
+    "standardized": 7, "curated": 5, "rejected": 2, "unplaced": 0, "twice": 0, "unfounded": 0, "difference": 0,
 }  # fmt: skip
 
 
@@ -162,7 +164,7 @@ def test_a_batch_is_told_by_its_dispositions(topic: Topic) -> None:
     assert (result.layer, str(result.status)) == ("reconciled", "balanced")
     assert {name: count for name, count in result.counts.items() if name != "expectations"} == BALANCE
     assert result.counts["expectations"] > 20
-    first = balance(topic, 1)
+    first = balance(topic, ONE)
     # k1 was accepted, and a later batch has overtaken it.
     assert [first.counts[name] for name in ("raw", "accepted", "overtaken", "parse_error")] == [7, 5, 1, 1]
 
@@ -366,7 +368,8 @@ def test_whatever_is_taken_out_or_put_in_is_found_and_named(topic: Topic, damage
         assert all(repr(name) in str(error) for name in damage.records)
         rows = [row for row in log(topic) if row["_batch"] == error.batch]
         assert {row["check_name"] for row in rows if not row["balanced"]} == damage.checks
-        assert {row["detail"] for row in rows} - {None} == {", ".join(damage.records)}
+        named = [row["detail"].split(", ") for row in rows if row["detail"]]
+        assert sorted({name for names in named for name in names}) == sorted(damage.records)
     assert balance(topic).counts["difference"] == 0
 
 
@@ -374,7 +377,7 @@ def test_a_loss_in_an_older_batch_is_found_there(topic: Topic) -> None:
     with damaged(topic, standardized(topic), "DELETE FROM {table} WHERE message_id IN ('m2', 'm4')"):
         # The newest batch has a repeat of m4, and is whole: its own records are all accounted for.
         assert balance(topic).counts["network_duplicate"] == 3
-        assert found(topic, 1).records == ("m2", "m4")
+        assert found(topic, ONE).records == ("m2", "m4")
 
 
 def test_an_error_names_twenty_records_and_the_next_step_and_the_log_a_hundred(spark: SparkSession) -> None:
@@ -388,8 +391,8 @@ def test_an_error_names_twenty_records_and_the_next_step_and_the_log_a_hundred(s
     assert str(error).startswith(
         "Cannot close batch, raw_sum: 150 expected, 10 found; raw_missing: 0 expected, 140 found; "
     )
-    assert f"topic {topic.names.topic}, batch 1, records 'm010', 'm011', " in str(error)
-    assert error.remedy.endswith("reprocess --batch 1 makes the rows again from RAW.")
+    assert f"topic {topic.names.topic}, batch {ONE}, records 'm010', 'm011', " in str(error)
+    assert error.remedy.endswith(f"reprocess --batch {ONE} makes the rows again from RAW.")
     (row,) = (row for row in log(topic) if row["check_name"] == "raw_missing")
     assert row["detail"].split(", ") == [f"m{number:03}" for number in range(10, 110)]
 
@@ -404,11 +407,11 @@ def test_counters_that_disagree_with_the_tables_are_told_apart_from_a_loss(
     def boasting(*given: Any) -> Any:
         span = real(*given)
         assert span is not None
-        return span._replace(counters=({**span.counters[0], "accepted": 9, "stale": 0},))
+        return span._replace(counters=({**span.counters[0], "accepted": 8, "stale": 0},))
 
     monkeypatch.setattr(reconciliation, "span_of", boasting)
     error = found(topic)
-    assert [(check.name, check.expected, check.found) for check in error.failed] == [("counter_accepted", 9, 8)]
+    assert [(check.name, check.expected, check.found) for check in error.failed] == [("counter_accepted", 8, 7)]
     assert error.records == ()
 
 
@@ -429,16 +432,16 @@ def test_a_batch_that_is_done_again_balances_and_so_do_those_after_it(spark: Spa
 
     topic = Topic.new(spark, "orders")
     topic.take(message for message in [*FIRST, *SECOND] if "keyless" not in message.body)
-    before = [balance(topic, number).counts for number in (1, 2)]
-    redo_batch(topic.lake, topic.names, topic.contract, PII_KEY, 1)
-    after = [balance(topic, number).counts for number in (1, 2)]
+    before = [balance(topic, number).counts for number in (ONE, TWO)]
+    redo_batch(topic.lake, topic.names, topic.contract, PII_KEY, ONE)
+    after = [balance(topic, number).counts for number in (ONE, TWO)]
     # The counters are those of the first time: they are no longer compared.
     assert [counts["expectations"] for counts in after] < [counts["expectations"] for counts in before]
     assert [{**counts, "expectations": 0} for counts in after] == [{**counts, "expectations": 0} for counts in before]
     with damaged(topic, standardized(topic), "DELETE FROM {table} WHERE message_id = 'm2'"):
-        assert found(topic, 1).records == ("m2",)
-        redo_batch(topic.lake, topic.names, topic.contract, PII_KEY, 1)
-        assert balance(topic, 1).counts["missing"] == 0
+        assert found(topic, ONE).records == ("m2",)
+        redo_batch(topic.lake, topic.names, topic.contract, PII_KEY, ONE)
+        assert balance(topic, ONE).counts["missing"] == 0
 
 
 def test_batches_that_curated_took_in_together_are_proven_together(spark: SparkSession) -> None:
@@ -453,19 +456,19 @@ def test_batches_that_curated_took_in_together_are_proven_together(spark: SparkS
     with pytest.raises(UntakenBatch, match=f"Cannot reconcile, it has not taken any batch in: {curated(topic)}"):
         balance(topic)
     topic.curate()
-    assert (balance(topic).batch, balance(topic).counts["raw"]) == (1, 4)
+    assert (balance(topic).batch, balance(topic).counts["raw"]) == (ONE, 4)
     topic.land(delivery(2, f"bad{number}", order(f"k{number}", 7, "much")) for number in (1, 2, 8))
     topic.standardize()
     with pytest.raises(RejectionSpike):
         topic.curate()
-    with pytest.raises(UntakenBatch, match="Cannot reconcile, it has not taken batch 2 in"):
-        balance(topic, 2)
+    with pytest.raises(UntakenBatch, match=f"Cannot reconcile, it has not taken batch {TWO} in"):
+        balance(topic, TWO)
     topic.land([*(delivery(3, f"good{number}", order(f"g{number}")) for number in range(12)), delivery(3, "bad1", order("k1", 7, "much"), again=1, moment=2)])  # fmt: skip
     topic.run()
     both = balance(topic)
-    assert [both.batch, *(both.counts[name] for name in ("raw", "accepted", "network_duplicate", "rejected"))] == [3, 16, 15, 1, 3]  # fmt: skip
-    assert balance(topic, 2) == both
-    assert (balance(topic, 1).batch, balance(topic, 1).counts["overtaken"]) == (1, 2)
+    assert [both.batch, *(both.counts[name] for name in ("raw", "accepted", "network_duplicate", "rejected"))] == [THREE, 16, 15, 1, 3]  # fmt: skip
+    assert balance(topic, TWO) == both
+    assert (balance(topic, ONE).batch, balance(topic, ONE).counts["overtaken"]) == (ONE, 2)
     with damaged(topic, ERRORS_TABLE, f"DELETE FROM {{table}} WHERE topic_name = '{topic.names.topic}' AND message_id = 'bad8'"):  # fmt: skip
         assert found(topic).records == ("bad8",)
 
@@ -534,11 +537,11 @@ def test_the_jobs_reconcile_in_their_own_application(
     assert layers() == [["reconciled"], ["reconciled"]]
     alone = Command(spark, tmp_path, [topic])
     with damaged(topic, curated(topic), "DELETE FROM {table} WHERE message_id = 'm2'"):
-        assert reconcile.main(alone.argv("--batch", "1")) == 1
+        assert reconcile.main(alone.argv("--batch", str(ONE))) == 1
     (outcome,) = alone.document()["topics"].values()
     assert outcome["error"]["type"] == "Unreconciled"
     assert "records 'm2'" in outcome["error"]["line"]
-    assert outcome["error"]["next_step"].endswith("reprocess --batch 1 makes the rows again from RAW.")
+    assert outcome["error"]["next_step"].endswith(f"reprocess --batch {ONE} makes the rows again from RAW.")
 
 
 def test_great_expectations_judges_every_check_and_count(monkeypatch: pytest.MonkeyPatch) -> None:
