@@ -9,10 +9,11 @@ from leanops.core.naming import literal, quoted, quoted_table
 def create_sql(path: str, layout: Layout) -> str:
     columns = ", ".join(column_sql(field) for field in layout.fields)
     partitions = ", ".join(_partition_sql(partition) for partition in layout.partitions)
+    cut = f"PARTITIONED BY ({partitions}) " if partitions else ""
     properties = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in layout.properties.items())
     return (
         f"CREATE TABLE IF NOT EXISTS {quoted_table(path)} ({columns}) USING iceberg "
-        f"PARTITIONED BY ({partitions}) TBLPROPERTIES ({properties})"
+        f"{cut}TBLPROPERTIES ({properties})"
     )
 
 
