@@ -12,8 +12,7 @@ def create_sql(path: str, layout: Layout) -> str:
     cut = f"PARTITIONED BY ({partitions}) " if partitions else ""
     properties = ", ".join(f"{literal(key)} = {literal(value)}" for key, value in layout.properties.items())
     return (
-        f"CREATE TABLE IF NOT EXISTS {quoted_table(path)} ({columns}) USING iceberg "
-        f"{cut}TBLPROPERTIES ({properties})"
+        f"CREATE TABLE IF NOT EXISTS {quoted_table(path)} ({columns}) USING iceberg {cut}TBLPROPERTIES ({properties})"
     )
 
 

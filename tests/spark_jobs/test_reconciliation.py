@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -110,9 +110,11 @@ def compacted(topic: Topic, *tables: str) -> None:
 @contextmanager
 def damaged(topic: Topic, table: str, *statements: str) -> Iterator[None]:
     """Somebody changes a table past the jobs; afterwards it is as it was."""
-    before = topic.lake.head(table).id
+    head = topic.lake.head(table)
+    before, topic_name = head.id, topic.names.topic
+    first = next(iter(topic.lake.carriers(table, head, ONE - 1)[::-1]), head).id
     for statement in statements:
-        topic.lake.spark.sql(statement.format(table=f"lake.{table}", before=before))
+        topic.lake.spark.sql(statement.format(table=f"lake.{table}", before=before, first=first, topic=topic_name))
     try:
         assert topic.lake.head(table).id != before
         yield
@@ -190,191 +192,54 @@ def test_the_log_holds_each_batch_once_with_the_snapshots_that_were_compared(top
 
 class Damage(NamedTuple):
     what: str
-    table: Callable[[Topic], str]
+    table: str
     statements: tuple[str, ...]
-    checks: set[str]
+    checks: str
     records: tuple[str, ...]
 
 
-def standardized(topic: Topic) -> str:
-    return topic.names.standardized_table
-
-
-def curated(topic: Topic) -> str:
-    return topic.names.curated_table
-
-
-def parse_errors(_: Topic) -> str:
-    return PARSE_ERRORS_TABLE
-
-
-def errors(_: Topic) -> str:
-    return ERRORS_TABLE
-
-
-OLDER = "SELECT * FROM {table} VERSION AS OF {before}"
+OLD = "SELECT * FROM {table} VERSION AS OF {before}"
+FIRST_OLD = "SELECT * FROM {table} VERSION AS OF {first}"
+OWN = "topic_name = '{topic}' AND message_id"
+# What the loss of a row in Standardized shows in besides.
+ALSO = "raw_sum raw_missing counter_taken counter_accepted counter_standardized"
+# fmt: off
 DAMAGES = [
-    Damage(
-        "a row of Standardized is gone",
-        standardized,
-        ("DELETE FROM {table} WHERE message_id = 'new'",),
-        {
-            "raw_sum",
-            "raw_missing",
-            "row_unfounded",
-            "counter_taken",
-            "counter_accepted",
-            "counter_standardized",
-            "counter_curated",
-        },
-        ("new",),
-    ),
-    Damage(
-        "a row without a key is gone",
-        standardized,
-        ("DELETE FROM {table} WHERE message_id = 'keyless2'",),
-        {"raw_sum", "raw_missing", "counter_taken", "counter_accepted", "counter_standardized", "counter_rejected"},
-        ("keyless2",),
-    ),
-    Damage(
-        "with the newest version of a key, the one that it overtook is lost too",
-        standardized,
-        ("DELETE FROM {table} WHERE message_id = 'newer'",),
-        {
-            "raw_sum",
-            "raw_missing",
-            "row_unfounded",
-            "counter_taken",
-            "counter_accepted",
-            "counter_standardized",
-            "counter_curated",
-        },
-        ("newer", "overtaken"),
-    ),
-    Damage(
-        "an older version stands in the place of the newest",
-        standardized,
-        (
-            "DELETE FROM {table} WHERE message_id = 'newer'",
-            "INSERT INTO {table} SELECT * REPLACE_ME",
-        ),
-        {
-            "raw_sum",
-            "raw_missing",
-            "row_unfounded",
-            "counter_taken",
-            "counter_accepted",
-            "counter_standardized",
-            "counter_curated",
-        },
-        ("newer", "overtaken"),
-    ),
-    Damage(
-        "a row that an earlier batch brought, and that made a record stale",
-        standardized,
-        ("DELETE FROM {table} WHERE message_id = 'm3'",),
-        {"raw_sum", "raw_missing", "counter_taken"},
-        ("stale",),
-    ),
-    Damage(
-        "a row stands twice in Standardized",
-        standardized,
-        (f"INSERT INTO {{table}} {OLDER} WHERE message_id = 'new'",),
-        {"raw_sum", "raw_doubled", "row_sum", "counter_taken", "counter_accepted", "counter_standardized"},
-        ("new",),
-    ),
-    Damage(
-        "a parse error is gone",
-        parse_errors,
-        ("DELETE FROM {table} WHERE topic_name = '{topic}' AND message_id = 'broken2'",),
-        {"raw_sum", "raw_missing", "counter_parse_error"},
-        ("broken2",),
-    ),
-    Damage(
-        "one of two deliveries of a broken message is gone",
-        parse_errors,
-        ("DELETE FROM {table} WHERE topic_name = '{topic}' AND message_id = 'broken3' AND ingestion_ts = 2001",),
-        {"raw_sum", "raw_missing", "counter_parse_error"},
-        ("broken3",),
-    ),
-    Damage(
-        "the broken delivery of a message whose other delivery was taken in is gone",
-        parse_errors,
-        ("DELETE FROM {table} WHERE topic_name = '{topic}' AND message_id = 'mended'",),
-        {"raw_sum", "raw_missing", "counter_parse_error"},
-        ("mended",),
-    ),
-    Damage(
-        "a record is a parse error too",
-        parse_errors,
-        (f"INSERT INTO {{table}} {OLDER} WHERE topic_name = '{{topic}}' AND message_id = 'broken2'",),
-        {"raw_sum", "raw_doubled", "counter_parse_error"},
-        ("broken2",),
-    ),
-    Damage(
-        "a row of Curated is gone",
-        curated,
-        ("DELETE FROM {table} WHERE message_id = 'new'",),
-        {"row_sum", "row_unplaced", "counter_curated"},
-        ("new",),
-    ),
-    Damage(
-        "a row stands twice in Curated",
-        curated,
-        (f"INSERT INTO {{table}} {OLDER} WHERE message_id = 'new'",),
-        {"row_sum", "row_twice", "counter_curated"},
-        ("new",),
-    ),
-    Damage(
-        "Curated shows another version",
-        curated,
-        ("UPDATE {table} SET ingestion_ts = ingestion_ts - 1 WHERE message_id = 'newer'",),
-        {"row_sum", "row_unplaced", "row_unfounded", "counter_curated"},
-        ("newer",),
-    ),
-    Damage(
-        "a rejected row is gone",
-        errors,
-        ("DELETE FROM {table} WHERE topic_name = '{topic}' AND message_id = 'rejected2'",),
-        {"row_sum", "row_unplaced", "counter_rejected"},
-        ("rejected2",),
-    ),
-    Damage(
-        "a row is in Curated and rejected",
-        errors,
-        (
-            "INSERT INTO {table} SELECT topic_name, _batch, 'k6', TIMESTAMP '2026-01-14 00:00:00', publish_time, "
-            "ingestion_ts, 'new', period_reference, violations, row_json, _contract_version FROM {table} "
-            "WHERE topic_name = '{topic}' AND message_id = 'rejected2'",
-        ),
-        {"row_sum", "row_twice", "counter_rejected"},
-        ("new",),
-    ),
+    Damage("a row of Standardized is gone", "standardized", ("DELETE FROM {table} WHERE message_id = 'new'",), f"{ALSO} row_unfounded counter_curated", ("new",)),
+    Damage("a row without a key is gone", "standardized", ("DELETE FROM {table} WHERE message_id = 'keyless2'",), f"{ALSO} counter_rejected", ("keyless2",)),
+    Damage("with the newest version of a key, the one that it overtook is lost too", "standardized", ("DELETE FROM {table} WHERE message_id = 'newer'",), f"{ALSO} row_unfounded counter_curated", ("newer", "overtaken")),
+    Damage("an older version stands in the place of the newest", "standardized", ("DELETE FROM {table} WHERE message_id = 'newer'", f"INSERT INTO {{table}} {FIRST_OLD} WHERE message_id = 'm1'"), f"{ALSO} row_unfounded counter_curated", ("newer", "overtaken")),
+    Damage("the row that made a record stale is gone", "standardized", ("DELETE FROM {table} WHERE message_id = 'm3'",), "raw_sum raw_missing counter_taken", ("stale",)),
+    Damage("a row stands twice in Standardized", "standardized", (f"INSERT INTO {{table}} {OLD} WHERE message_id = 'new'",), "raw_sum raw_doubled row_sum counter_taken counter_accepted counter_standardized", ("new",)),
+    Damage("a parse error is gone", "parse_errors", (f"DELETE FROM {{table}} WHERE {OWN} = 'broken2'",), "raw_sum raw_missing counter_parse_error", ("broken2",)),
+    Damage("one of two deliveries of a broken message is gone", "parse_errors", (f"DELETE FROM {{table}} WHERE {OWN} = 'broken3' AND ingestion_ts = 2001",), "raw_sum raw_missing counter_parse_error", ("broken3",)),
+    Damage("the broken delivery of a message that was taken in is gone", "parse_errors", (f"DELETE FROM {{table}} WHERE {OWN} = 'mended'",), "raw_sum raw_missing counter_parse_error", ("mended",)),
+    Damage("a parse error stands twice", "parse_errors", (f"INSERT INTO {{table}} {OLD} WHERE {OWN} = 'broken2'",), "raw_sum raw_doubled counter_parse_error", ("broken2",)),
+    Damage("a record that was taken in is a parse error too", "parse_errors", (f"UPDATE {{table}} SET message_id = 'new' WHERE {OWN} = 'broken2'",), "raw_missing raw_doubled", ("broken2", "new")),
+    Damage("a row of Curated is gone", "curated", ("DELETE FROM {table} WHERE message_id = 'new'",), "row_sum row_unplaced counter_curated", ("new",)),
+    Damage("a row stands twice in Curated", "curated", (f"INSERT INTO {{table}} {OLD} WHERE message_id = 'new'",), "row_sum row_twice counter_curated", ("new",)),
+    Damage("Curated shows another version", "curated", ("UPDATE {table} SET ingestion_ts = ingestion_ts - 1 WHERE message_id = 'newer'",), "row_sum row_unplaced row_unfounded counter_curated", ("newer",)),
+    Damage("Curated shows another key", "curated", ("UPDATE {table} SET idempotency_key = 'k99' WHERE message_id = 'newer'",), "row_sum row_unplaced row_unfounded counter_curated", ("newer",)),
+    Damage("a rejected row is gone", "errors", (f"DELETE FROM {{table}} WHERE {OWN} = 'rejected2'",), "row_sum row_unplaced counter_rejected", ("rejected2",)),
+    Damage("a row is in Curated and rejected", "errors", (f"INSERT INTO {{table}} SELECT topic_name, _batch, 'k6', TIMESTAMP '2026-01-14 00:00:00', publish_time, ingestion_ts, 'new', period_reference, violations, row_json, _contract_version FROM {{table}} WHERE {OWN} = 'rejected2'",), "row_sum row_twice counter_rejected", ("new",)),
 ]
+# fmt: on
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=[damage.what for damage in DAMAGES])
 def test_whatever_is_taken_out_or_put_in_is_found_and_named(topic: Topic, damage: Damage) -> None:
-    table = damage.table(topic)
-    older = f"FROM lake.{table} VERSION AS OF {topic.lake.carriers(table, topic.lake.head(table), 0)[-1].id}" if "REPLACE_ME" in str(damage) else ""  # fmt: skip
-    statements = [
-        statement.replace("{topic}", topic.names.topic).replace("REPLACE_ME", f"{older} WHERE message_id = 'm1'")
-        for statement in damage.statements
-    ]
-    with damaged(topic, table, *statements):
+    own = {"standardized": topic.names.standardized_table, "curated": topic.names.curated_table}
+    with damaged(
+        topic, (own | {"parse_errors": PARSE_ERRORS_TABLE, "errors": ERRORS_TABLE})[damage.table], *damage.statements
+    ):
         error = found(topic)
-        assert {check.name for check in error.failed} == damage.checks
-        assert error.records == damage.records
-        assert all(repr(name) in str(error) for name in damage.records)
-        rows = [row for row in log(topic) if row["_batch"] == error.batch]
-        assert {row["check_name"] for row in rows if not row["balanced"]} == damage.checks
-        named = [row["detail"].split(", ") for row in rows if row["detail"]]
-        assert sorted({name for names in named for name in names}) == sorted(damage.records)
-    assert balance(topic).counts["difference"] == 0
+    assert sorted(check.name for check in error.failed) == sorted(damage.checks.split())
+    assert error.records == damage.records
+    assert all(repr(name) in str(error) for name in damage.records)
 
 
 def test_a_loss_in_an_older_batch_is_found_there(topic: Topic) -> None:
-    with damaged(topic, standardized(topic), "DELETE FROM {table} WHERE message_id IN ('m2', 'm4')"):
+    with damaged(topic, topic.names.standardized_table, "DELETE FROM {table} WHERE message_id IN ('m2', 'm4')"):
         # The newest batch has a repeat of m4, and is whole: its own records are all accounted for.
         assert balance(topic).counts["network_duplicate"] == 3
         assert found(topic, ONE).records == ("m2", "m4")
@@ -385,7 +250,7 @@ def test_an_error_names_twenty_records_and_the_next_step_and_the_log_a_hundred(s
 
     topic = Topic.new(spark, "orders")
     topic.take([delivery(1, f"m{number:03}", order(f"k{number}")) for number in range(150)])
-    with damaged(topic, standardized(topic), "DELETE FROM {table} WHERE message_id >= 'm010'"):
+    with damaged(topic, topic.names.standardized_table, "DELETE FROM {table} WHERE message_id >= 'm010'"):
         error = found(topic)
     assert error.records == tuple(f"m{number:03}" for number in range(10, 30))
     assert str(error).startswith(
@@ -393,6 +258,7 @@ def test_an_error_names_twenty_records_and_the_next_step_and_the_log_a_hundred(s
     )
     assert f"topic {topic.names.topic}, batch {ONE}, records 'm010', 'm011', " in str(error)
     assert error.remedy.endswith(f"reprocess --batch {ONE} makes the rows again from RAW.")
+    assert {row["check_name"] for row in log(topic) if not row["balanced"]} == {check.name for check in error.failed}
     (row,) = (row for row in log(topic) if row["check_name"] == "raw_missing")
     assert row["detail"].split(", ") == [f"m{number:03}" for number in range(10, 110)]
 
@@ -422,7 +288,7 @@ def test_many_records_are_compared_by_the_plan_of_large_batches_with_the_same_re
 
     monkeypatch.setattr(reconciliation, "SMALL", 0)
     assert {name: count for name, count in balance(topic).counts.items() if name != "expectations"} == BALANCE
-    with damaged(topic, standardized(topic), "DELETE FROM {table} WHERE message_id IN ('newer', 'm3')"):
+    with damaged(topic, topic.names.standardized_table, "DELETE FROM {table} WHERE message_id IN ('newer', 'm3')"):
         assert found(topic).records == ("newer", "overtaken", "stale")
 
 
@@ -438,7 +304,7 @@ def test_a_batch_that_is_done_again_balances_and_so_do_those_after_it(spark: Spa
     # The counters are those of the first time: they are no longer compared.
     assert [counts["expectations"] for counts in after] < [counts["expectations"] for counts in before]
     assert [{**counts, "expectations": 0} for counts in after] == [{**counts, "expectations": 0} for counts in before]
-    with damaged(topic, standardized(topic), "DELETE FROM {table} WHERE message_id = 'm2'"):
+    with damaged(topic, topic.names.standardized_table, "DELETE FROM {table} WHERE message_id = 'm2'"):
         assert found(topic, ONE).records == ("m2",)
         redo_batch(topic.lake, topic.names, topic.contract, PII_KEY, ONE)
         assert balance(topic, ONE).counts["missing"] == 0
@@ -453,7 +319,9 @@ def test_batches_that_curated_took_in_together_are_proven_together(spark: SparkS
     assert str(balance(topic).status) == "nothing"
     topic.land(FIRST[:4])
     topic.standardize()
-    with pytest.raises(UntakenBatch, match=f"Cannot reconcile, it has not taken any batch in: {curated(topic)}"):
+    with pytest.raises(
+        UntakenBatch, match=f"Cannot reconcile, it has not taken any batch in: {topic.names.curated_table}"
+    ):
         balance(topic)
     topic.curate()
     assert (balance(topic).batch, balance(topic).counts["raw"]) == (ONE, 4)
@@ -469,7 +337,7 @@ def test_batches_that_curated_took_in_together_are_proven_together(spark: SparkS
     assert [both.batch, *(both.counts[name] for name in ("raw", "accepted", "network_duplicate", "rejected"))] == [THREE, 16, 15, 1, 3]  # fmt: skip
     assert balance(topic, TWO) == both
     assert (balance(topic, ONE).batch, balance(topic, ONE).counts["overtaken"]) == (ONE, 2)
-    with damaged(topic, ERRORS_TABLE, f"DELETE FROM {{table}} WHERE topic_name = '{topic.names.topic}' AND message_id = 'bad8'"):  # fmt: skip
+    with damaged(topic, ERRORS_TABLE, f"DELETE FROM {{table}} WHERE {OWN} = 'bad8'"):  # fmt: skip
         assert found(topic).records == ("bad8",)
 
 
@@ -486,8 +354,8 @@ def test_a_contract_without_curated_is_proven_up_to_standardized(spark: SparkSes
     counts = balance(bare).counts
     assert {name: counts[name] for name in counts if name in BALANCE} == {name: BALANCE[name] for name in BALANCE if name in counts}  # fmt: skip
     assert counts.keys().isdisjoint({"standardized", "curated", "rejected"})
-    assert not topic.lake.exists(curated(topic))
-    with damaged(bare, standardized(bare), "DELETE FROM {table} WHERE message_id = 'newer'"):
+    assert not topic.lake.exists(topic.names.curated_table)
+    with damaged(bare, bare.names.standardized_table, "DELETE FROM {table} WHERE message_id = 'newer'"):
         assert found(bare).records == ("newer", "overtaken")
     # Curated begins with the whole of it.
     topic.curate()
@@ -536,7 +404,7 @@ def test_the_jobs_reconcile_in_their_own_application(
     assert reconcile.main(command.argv()) == 0
     assert layers() == [["reconciled"], ["reconciled"]]
     alone = Command(spark, tmp_path, [topic])
-    with damaged(topic, curated(topic), "DELETE FROM {table} WHERE message_id = 'm2'"):
+    with damaged(topic, topic.names.curated_table, "DELETE FROM {table} WHERE message_id = 'm2'"):
         assert reconcile.main(alone.argv("--batch", str(ONE))) == 1
     (outcome,) = alone.document()["topics"].values()
     assert outcome["error"]["type"] == "Unreconciled"
