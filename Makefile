@@ -33,15 +33,19 @@ lock: ## resolve local/setup/*.in again and write the locks
 # What runs on Lambda, and the local AWS that it runs on here.
 EDGE_TESTS := tests/aws tests/edge tests/lambdas tests/local/aws tests/local/bootstrap tests/local/delivery
 
-.PHONY: test test-airflow test-edge test-spark test-faults
+.PHONY: test test-airflow test-edge test-edge-faults test-spark test-faults
 test: setup ## run all tests, two suites at a time
-	@$(MAKE) --jobs=2 test-spark test-faults test-edge test-airflow
+	@$(MAKE) --jobs=2 test-spark test-faults test-edge test-airflow test-edge-faults
 
 test-airflow: setup
 	$(AIRFLOW)/python -m pytest -m "not spark" $(addprefix --ignore=,$(EDGE_TESTS))
 
 test-edge: setup
-	$(EDGE)/python -m pytest $(EDGE_TESTS)
+	$(EDGE)/python -m pytest -m "not faults" $(EDGE_TESTS)
+
+# A function is killed before and after every call that changes something.
+test-edge-faults: setup
+	$(EDGE)/python -m pytest -m faults tests/lambdas
 
 # The core also runs on Glue, under an older Python.
 test-spark: setup

@@ -65,6 +65,12 @@ def test_everything_that_can_be_said() -> None:
     assert (found.upto, found.most_rows) == (9007199254740993, 100)
     assert parsed("reprocess", argv(topics="events", batch="0"), {}).batch == 0
     assert parsed("reprocess", argv(period="2026-02"), {}).period == Period(2026, 2)
+    assert parsed("reconcile", argv(topics="events", batch="7"), {}).batch == 7
+    assert [parsed("curate", argv(reconcile=told), {}).reconcile for told in ("true", "false", None)] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_glue_says_the_same_with_keys_of_its_own_between() -> None:
@@ -114,6 +120,9 @@ def test_a_misspelt_key_is_refused_with_the_nearest_right_one(wrong: str, right:
         ("reprocess", argv(batch="1"), "Cannot start reprocess, --batch is for one topic: events, orders. Start one job per topic."),
         ("reprocess", argv(), "Cannot start reprocess, exactly one is needed: --batch and --period. Give a batch or a period."),
         ("reprocess", argv(topics="events", batch="1", period="2026-01"), "Cannot start reprocess, exactly one is needed: "),
+        ("curate", argv(batch="1"), "Cannot start curate, argument belongs to reprocess and reconcile: --batch. Leave it out."),
+        ("curate", argv(reconcile="yes"), "Cannot start curate, --reconcile is neither true nor false: 'yes'. Give one of them."),
+        ("reconcile", argv(batch="1"), "Cannot start reconcile, --batch is for one topic: events, orders. Start one job per topic."),
         ("reprocess", argv(period="2026-13"), "Cannot read period, it is not YYYY-MM: '2026-13'. "),
         ("curate", argv(topics="events,,orders"), "Cannot use topic, it is empty: ''. "),
         ("curate", argv(topics="events,Orders"), "Cannot use topic, it does not match "),

@@ -133,7 +133,7 @@ locals {
         Effect    = "Allow"
         Action    = "s3:ListBucket"
         Resource  = local.archive
-        Condition = { StringLike = { "s3:prefix" = "${local.keys.dead_letters}/*" } }
+        Condition = { StringLikeIfExists = { "s3:prefix" = "${local.keys.dead_letters}/*" } }
       },
       {
         Sid      = "SendAgain"
@@ -193,7 +193,7 @@ locals {
         Effect    = "Allow"
         Action    = "s3:ListBucket"
         Resource  = local.schemas
-        Condition = { StringLike = { "s3:prefix" = "${local.keys.schemas}/*" } }
+        Condition = { StringLikeIfExists = { "s3:prefix" = "${local.keys.schemas}/*" } }
       },
       {
         Sid      = "WriteTables"
@@ -206,7 +206,7 @@ locals {
         Effect    = "Allow"
         Action    = "s3:ListBucket"
         Resource  = local.lake
-        Condition = { StringLike = { "s3:prefix" = "${local.keys.warehouse}/*" } }
+        Condition = { StringLikeIfExists = { "s3:prefix" = "${local.keys.warehouse}/*" } }
       },
       {
         Sid      = "MakeAndAlterTables"
@@ -235,7 +235,7 @@ locals {
         Effect    = "Allow"
         Action    = "s3:ListBucket"
         Resource  = local.schemas
-        Condition = { StringEquals = { "s3:prefix" = local.keys.topics_file } }
+        Condition = { StringEqualsIfExists = { "s3:prefix" = local.keys.topics_file } }
       },
       {
         Sid      = "RegisterTopics"
