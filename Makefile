@@ -49,7 +49,7 @@ test-edge-faults: setup
 
 # The core also runs on Glue, under an older Python.
 test-spark: setup
-	$(WITH_SPARK) $(SPARK)/python -m pytest -m "not faults" tests/core tests/local tests/spark_jobs
+	$(WITH_SPARK) $(SPARK)/python -m pytest -m "not faults" tests/core tests/local/test_*.py tests/local/jobs/test_spark.py tests/spark_jobs
 
 # Kills, races, splits and broken protocols on real Spark.
 test-faults: setup

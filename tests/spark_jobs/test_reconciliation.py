@@ -50,6 +50,7 @@ FIRST = [
     delivery(1, "rejected1", order("k5", total="much")),
     delivery(1, "broken1", "{"),
     delivery(1, "keyless1", order(None)),
+    delivery(1, "late", "{"),
 ]
 # Every disposition, and two of each kind of row that can get lost.
 SECOND = [
@@ -71,11 +72,12 @@ SECOND = [
     # Once broken, once not: only the whole delivery is taken in.
     delivery(2, "mended", "nonsense"),
     delivery(2, "mended", order("k10"), again=1),
+    delivery(2, "late", order("k1", 3), again=1, moment=1),
 ]
 # RAW's first snapshot is empty.
 ONE, TWO, THREE = 2, 3, 4
 BALANCE = {
-    "raw": 17, "accepted": 7, "network_duplicate": 3, "overtaken": 2, "parse_error": 5, "missing": 0, "doubled": 0,
+    "raw": 18, "accepted": 7, "network_duplicate": 3, "overtaken": 3, "parse_error": 5, "missing": 0, "doubled": 0,
     "standardized": 7, "curated": 5, "rejected": 2, "unplaced": 0, "twice": 0, "unfounded": 0, "difference": 0,
 }  # fmt: skip
 
@@ -166,7 +168,7 @@ def test_a_batch_is_told_by_its_dispositions(topic: Topic) -> None:
     assert result.counts["expectations"] > 20
     first = balance(topic, ONE)
     # k1 was accepted, and a later batch has overtaken it.
-    assert [first.counts[name] for name in ("raw", "accepted", "overtaken", "parse_error")] == [7, 5, 1, 1]
+    assert [first.counts[name] for name in ("raw", "accepted", "overtaken", "parse_error")] == [8, 5, 1, 2]
 
 
 def test_the_log_holds_each_batch_once_with_the_snapshots_that_were_compared(topic: Topic) -> None:
@@ -183,7 +185,7 @@ def test_the_log_holds_each_batch_once_with_the_snapshots_that_were_compared(top
         True,
         None,
     )
-    assert [int(total[name]) for name in ("expected", "found", "difference")] == [17, 17, 0]
+    assert [int(total[name]) for name in ("expected", "found", "difference")] == [18, 18, 0]
     heads = [topic.lake.head(table).id for table in (topic.names.raw_table, topic.names.standardized_table, topic.names.curated_table)]  # fmt: skip
     assert [total[f"{layer}_snapshot_id"] for layer in ("raw", "standardized", "curated")] == heads
 
@@ -205,8 +207,8 @@ ALSO = "raw_sum raw_missing counter_taken counter_accepted counter_standardized"
 DAMAGES = [
     Damage("a row of Standardized is gone", "standardized", ("DELETE FROM {table} WHERE message_id = 'new'",), f"{ALSO} row_unfounded counter_curated", ("new",)),
     Damage("a row without a key is gone", "standardized", ("DELETE FROM {table} WHERE message_id = 'keyless2'",), f"{ALSO} counter_rejected", ("keyless2",)),
-    Damage("with the newest version of a key, the one that it overtook is lost too", "standardized", ("DELETE FROM {table} WHERE message_id = 'newer'",), f"{ALSO} row_unfounded counter_curated", ("newer", "overtaken")),
-    Damage("an older version stands in the place of the newest", "standardized", ("DELETE FROM {table} WHERE message_id = 'newer'", f"INSERT INTO {{table}} {FIRST_OLD} WHERE message_id = 'm1'"), f"{ALSO} row_unfounded counter_curated", ("newer", "overtaken")),
+    Damage("with the newest version of a key, the one that it overtook is lost too", "standardized", ("DELETE FROM {table} WHERE message_id = 'newer'",), f"{ALSO} row_unfounded counter_curated", ("late", "newer", "overtaken")),
+    Damage("an older version stands in the place of the newest", "standardized", ("DELETE FROM {table} WHERE message_id = 'newer'", f"INSERT INTO {{table}} {FIRST_OLD} WHERE message_id = 'm1'"), f"{ALSO} row_unfounded counter_curated", ("late", "newer", "overtaken")),
     Damage("the row that made a record stale is gone", "standardized", ("DELETE FROM {table} WHERE message_id = 'm3'",), "raw_sum raw_missing counter_taken", ("stale",)),
     Damage("a row stands twice in Standardized", "standardized", (f"INSERT INTO {{table}} {OLD} WHERE message_id = 'new'",), "raw_sum raw_doubled row_sum counter_taken counter_accepted counter_standardized", ("new",)),
     Damage("a parse error is gone", "parse_errors", (f"DELETE FROM {{table}} WHERE {OWN} = 'broken2'",), "raw_sum raw_missing counter_parse_error", ("broken2",)),
@@ -287,7 +289,7 @@ def test_many_records_are_compared_by_the_plan_of_large_batches_with_the_same_re
     monkeypatch.setattr(reconciliation, "SMALL", 0)
     assert {name: count for name, count in balance(topic).counts.items() if name != "expectations"} == BALANCE
     with damaged(topic, topic.names.standardized_table, "DELETE FROM {table} WHERE message_id IN ('newer', 'm3')"):
-        assert found(topic).records == ("newer", "overtaken", "stale")
+        assert found(topic).records == ("late", "newer", "overtaken", "stale")
 
 
 def test_a_batch_that_is_done_again_balances_and_so_do_those_after_it(spark: SparkSession) -> None:
@@ -354,7 +356,7 @@ def test_a_contract_without_curated_is_proven_up_to_standardized(spark: SparkSes
     assert counts.keys().isdisjoint({"standardized", "curated", "rejected"})
     assert not topic.lake.exists(topic.names.curated_table)
     with damaged(bare, bare.names.standardized_table, "DELETE FROM {table} WHERE message_id = 'newer'"):
-        assert found(bare).records == ("newer", "overtaken")
+        assert found(bare).records == ("late", "newer", "overtaken")
     # Curated begins with the whole of it.
     topic.curate()
     assert balance(topic).counts["raw"] == len(FIRST) + len(SECOND)
