@@ -105,12 +105,9 @@ def ready(machine: Machine) -> Machine:
 def test_the_first_run_makes_every_environment_and_shows_each_step(machine: Machine) -> None:
     answer = machine.setup()
     assert answer.returncode == 0, answer.stderr
-    assert re.findall(r"^\[(\d/5)\] (\S+) .*…$", answer.stdout, re.MULTILINE) == [
-        ("1/5", "airflow"),
-        ("2/5", "spark"),
-        ("3/5", "tools"),
-        ("4/5", "Java"),
-        ("5/5", "sample"),
+    steps = ("airflow", "spark", "edge", "emulator", "tools", "scan", "Java", "sample")
+    assert re.findall(r"^\[(\d/8)\] (\S+) .*…$", answer.stdout, re.MULTILINE) == [
+        (f"{number}/8", step) for number, step in enumerate(steps, start=1)
     ]
     assert machine.jar.read_bytes() == GOOD
     assert (machine.root / ".venv" / "java_home").read_text() == f"{machine.root}/java\n"
