@@ -5,6 +5,7 @@ Spark aggregates to one row before: on that row an expectation costs nothing, on
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -94,6 +95,7 @@ def _frames() -> Any:
     """Where Great Expectations takes frames from. Once per process: every context leaves a temporary folder behind."""
     # It would report its use to its makers.
     os.environ["GX_ANALYTICS_ENABLED"] = "false"
+    logging.getLogger("great_expectations").setLevel(logging.WARNING)
     import great_expectations as gx
     from great_expectations.data_context.types.base import ProgressBarsConfig
 
