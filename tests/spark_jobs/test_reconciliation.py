@@ -375,8 +375,9 @@ def test_a_small_batch_costs_few_spark_jobs(spark: SparkSession) -> None:
         before = jobs()
         balance(topic)
         costs.append(jobs() - before)
-    # Comparison and log; a second look at the records that no table holds by name; a third, at the whole table.
-    assert costs == [2, 2, 4]
+    # Comparison and log, and two broadcasts where the tables are large; a second look at the records that no table
+    # holds by name; a third, at the whole table.
+    assert all(cost <= most for cost, most in zip(costs, (4, 4, 6), strict=True)), costs
 
 
 def test_the_jobs_reconcile_in_their_own_application(
